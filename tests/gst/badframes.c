@@ -136,13 +136,12 @@ check_dropped (const gchar *element, const Wrong *w)
   g_free (caps);
 }
 
-GST_START_TEST (test_dropped)
+TEST_LOOP (dropped, G_N_ELEMENTS (elements) * G_N_ELEMENTS (wrong))
 {
   guint n = G_N_ELEMENTS (wrong);
 
   check_dropped (elements[__i__ / n], &wrong[__i__ % n]);
 }
-GST_END_TEST;
 
 /* --- larger pictures ----------------------------------------------------- */
 
@@ -202,7 +201,7 @@ play_coded (GstVideoFormat format, const gchar *elements)
 static const GstVideoFormat coded[] = { GST_VIDEO_FORMAT_NV12,
   GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_RGB };
 
-GST_START_TEST (test_larger_picture)
+TEST_LOOP (larger_picture, G_N_ELEMENTS (coded))
 {
   static const gchar *const chains[] = { "vkgdrupload ! vkgdrdownload",
     "vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload" };
@@ -218,20 +217,3 @@ GST_START_TEST (test_larger_picture)
   }
   g_byte_array_unref (expected);
 }
-GST_END_TEST;
-
-static Suite *
-badframes_suite (void)
-{
-  Suite *suite = suite_create ("badframes");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_set_timeout (tc, 120);
-  tcase_add_loop_test (
-      tc, test_dropped, 0, G_N_ELEMENTS (elements) * G_N_ELEMENTS (wrong));
-  tcase_add_loop_test (tc, test_larger_picture, 0, G_N_ELEMENTS (coded));
-  return suite;
-}
-
-GST_CHECK_MAIN (badframes);

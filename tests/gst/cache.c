@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "case.h"
 #include "folder.h"
 #include "kernel/cache.h"
 
@@ -136,7 +137,9 @@ get_folder_size (const gchar *path)
   return size;
 }
 
-GST_START_TEST (test_processes_share_a_small_cache)
+TEST_FIXTURE (setup, teardown);
+
+TEST (processes_share_a_small_cache)
 {
   pid_t child[2];
   gint status;
@@ -157,7 +160,6 @@ GST_START_TEST (test_processes_share_a_small_cache)
    * so, too. So the cache may exceed its limit by two entries. */
   fail_unless (get_folder_size (cache) <= SMALL_CACHE_SIZE + 2 * LARGEST_ENTRY);
 }
-GST_END_TEST;
 
 static gboolean
 cache_has (const gchar *key)
@@ -169,7 +171,7 @@ cache_has (const gchar *key)
   return found;
 }
 
-GST_START_TEST (test_oldest_entries_go)
+TEST (oldest_entries_go)
 {
   GBytes *entry = make_entry (0);
 
@@ -187,9 +189,8 @@ GST_START_TEST (test_oldest_entries_go)
   fail_unless (cache_has ("third one"));
   g_bytes_unref (entry);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_size_of_nothing_keeps_nothing)
+TEST (size_of_nothing_keeps_nothing)
 {
   GBytes *entry = make_entry (0);
 
@@ -202,7 +203,6 @@ GST_START_TEST (test_size_of_nothing_keeps_nothing)
   fail_unless (cache_has ("a key"));
   g_bytes_unref (entry);
 }
-GST_END_TEST;
 
 /* --- trust --------------------------------------------------------------- */
 
@@ -232,7 +232,7 @@ store_entry (void)
   return path;
 }
 
-GST_START_TEST (test_folder_that_others_can_write_to_is_not_used)
+TEST (folder_that_others_can_write_to_is_not_used)
 {
   gchar *path = store_entry ();
 
@@ -247,9 +247,8 @@ GST_START_TEST (test_folder_that_others_can_write_to_is_not_used)
   fail_unless (cache_has ("a key"));
   g_free (path);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_folder_of_another_user_is_not_used)
+TEST (folder_of_another_user_is_not_used)
 {
   if (geteuid () != 0) {
     g_printerr ("skipped: only root can give a folder away\n");
@@ -260,9 +259,8 @@ GST_START_TEST (test_folder_of_another_user_is_not_used)
   fail_unless (chown (cache, NOBODY, NOBODY) == 0);
   fail_if (cache_has ("a key"));
 }
-GST_END_TEST;
 
-GST_START_TEST (test_folder_behind_a_link_is_not_used)
+TEST (folder_behind_a_link_is_not_used)
 {
   gchar *elsewhere = g_build_filename (folder, "elsewhere", NULL);
 
@@ -273,9 +271,8 @@ GST_START_TEST (test_folder_behind_a_link_is_not_used)
   fail_unless (g_rmdir (elsewhere) == 0);
   g_free (elsewhere);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_entry_that_others_can_write_to_is_not_used)
+TEST (entry_that_others_can_write_to_is_not_used)
 {
   gchar *path = store_entry ();
 
@@ -292,9 +289,8 @@ GST_START_TEST (test_entry_that_others_can_write_to_is_not_used)
   fail_unless (cache_has ("a key"));
   g_free (path);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_entry_that_is_no_file_is_not_used)
+TEST (entry_that_is_no_file_is_not_used)
 {
   gchar *path = store_entry ();
   gchar *other = g_build_filename (folder, "other", NULL);
@@ -311,9 +307,8 @@ GST_START_TEST (test_entry_that_is_no_file_is_not_used)
   g_free (other);
   g_free (path);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_warns_once_of_a_folder_that_is_not_used)
+TEST (warns_once_of_a_folder_that_is_not_used)
 {
   guint i;
 
@@ -329,11 +324,10 @@ GST_START_TEST (test_warns_once_of_a_folder_that_is_not_used)
   gst_debug_remove_log_function (count_warnings);
   fail_unless_equals_int (n_warnings, 1);
 }
-GST_END_TEST;
 
 /* The cache does not remove files of the user, nor files whose names only
  * resemble the name of an entry. */
-GST_START_TEST (test_only_own_names_are_removed)
+TEST (only_own_names_are_removed)
 {
   static const gchar *const names[] = { "disk.image.qcow2", "mine.image",
     ".image",
@@ -372,27 +366,3 @@ GST_START_TEST (test_only_own_names_are_removed)
   fail_unless (cache_has ("a key"));
   g_free (path);
 }
-GST_END_TEST;
-
-static Suite *
-cache_suite (void)
-{
-  Suite *s = suite_create ("cache");
-  TCase *general = tcase_create ("general");
-
-  suite_add_tcase (s, general);
-  tcase_add_checked_fixture (general, setup, teardown);
-  tcase_add_test (general, test_processes_share_a_small_cache);
-  tcase_add_test (general, test_oldest_entries_go);
-  tcase_add_test (general, test_size_of_nothing_keeps_nothing);
-  tcase_add_test (general, test_folder_that_others_can_write_to_is_not_used);
-  tcase_add_test (general, test_folder_of_another_user_is_not_used);
-  tcase_add_test (general, test_folder_behind_a_link_is_not_used);
-  tcase_add_test (general, test_entry_that_others_can_write_to_is_not_used);
-  tcase_add_test (general, test_entry_that_is_no_file_is_not_used);
-  tcase_add_test (general, test_warns_once_of_a_folder_that_is_not_used);
-  tcase_add_test (general, test_only_own_names_are_removed);
-  return s;
-}
-
-GST_CHECK_MAIN (cache);

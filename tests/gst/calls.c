@@ -148,9 +148,11 @@ assert_calls (const gulong *counts, guint name, guint wanted, guint filters)
       FRAMES, wanted);
 }
 
+TEST_FIXTURE (test_setup, test_teardown);
+
 /* Each launch has an event in front of it, where its time begins, and one
  * behind it. The latter is the fence of the input and the output, too. */
-GST_START_TEST (test_one_filter)
+TEST (one_filter)
 {
   gulong counts[N_NAMES];
 
@@ -167,10 +169,9 @@ GST_START_TEST (test_one_filter)
   assert_calls (counts, RECORD, 2, 1);
   assert_calls (counts, WAIT, 0, 1);
 }
-GST_END_TEST;
 
 /* A launch without a limit has one event. */
-GST_START_TEST (test_without_limit)
+TEST (without_limit)
 {
   gulong counts[N_NAMES];
 
@@ -180,10 +181,9 @@ GST_START_TEST (test_without_limit)
   assert_calls (counts, LAUNCH, 1, 0);
   assert_calls (counts, RECORD, 1, 1);
 }
-GST_END_TEST;
 
 /* Each filter has a stream, and waits for the one in front of it. */
-GST_START_TEST (test_four_filters)
+TEST (four_filters)
 {
   gulong counts[N_NAMES];
 
@@ -195,13 +195,12 @@ GST_START_TEST (test_four_filters)
   assert_calls (counts, LAUNCH, 4, 0);
   assert_calls (counts, RECORD, 5, 4);
 }
-GST_END_TEST;
 
 /* --- time limits --------------------------------------------------------- */
 
 /* A kernel's time begins only when all fences that the stream waits for have
  * been reached. */
-GST_START_TEST (test_time_begins_behind_waits)
+TEST (time_begins_behind_waits)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
   GstVkgdrStream *slow[2] = { test_stream_new (test_context),
@@ -230,11 +229,10 @@ GST_START_TEST (test_time_begins_behind_waits)
   gst_object_unref (slow[1]);
   gst_object_unref (stream);
 }
-GST_END_TEST;
 
 /* The application queues work of its own on the stream. The time of a kernel
  * ends with the fence behind it. */
-GST_START_TEST (test_time_begins_behind_work_of_others)
+TEST (time_begins_behind_work_of_others)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
   GstVkgdrFunction *function =
@@ -254,22 +252,3 @@ GST_START_TEST (test_time_begins_behind_work_of_others)
   gst_object_unref (function);
   gst_object_unref (stream);
 }
-GST_END_TEST;
-
-static Suite *
-calls_suite (void)
-{
-  Suite *suite = suite_create ("calls");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_add_checked_fixture (tc, test_setup, test_teardown);
-  tcase_add_test (tc, test_one_filter);
-  tcase_add_test (tc, test_without_limit);
-  tcase_add_test (tc, test_four_filters);
-  tcase_add_test (tc, test_time_begins_behind_waits);
-  tcase_add_test (tc, test_time_begins_behind_work_of_others);
-  return suite;
-}
-
-GST_CHECK_MAIN (calls);

@@ -159,7 +159,7 @@ compare (const GstVideoInfo *info, GstBuffer *result, GstBuffer *expected,
 }
 
 /* Each kind becomes each other kind. */
-GST_START_TEST (test_convert)
+TEST_LOOP (convert, N_KINDS *N_KINDS)
 {
   gint from = __i__ / N_KINDS, to = __i__ % N_KINDS;
   GstHarness *h = gst_harness_new_parse (
@@ -185,10 +185,9 @@ GST_START_TEST (test_convert)
   gst_buffer_unref (frame);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* A tensor of bytes has the colours of RGB of full range. */
-GST_START_TEST (test_tensor)
+TEST_LOOP (tensor, N_KINDS)
 {
   GstHarness *h = gst_harness_new_parse (
       "vkgdrupload ! vkgdrtensor channels=rgb type=uint8 layout=nhwc "
@@ -212,7 +211,6 @@ GST_START_TEST (test_tensor)
   gst_buffer_unref (frame);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* --- what the caps of the output say ---------------------------------------
  */
@@ -257,7 +255,7 @@ get_output_colours (const gchar *element, const gchar *in, const gchar *format)
   return info.colorimetry;
 }
 
-GST_START_TEST (test_caps)
+TEST_LOOP (caps, (gint) G_N_ELEMENTS (inputs) * N_OUTPUTS)
 {
   const gchar *format = outputs[__i__ % N_OUTPUTS];
   gint i = __i__ / N_OUTPUTS;
@@ -272,21 +270,3 @@ GST_START_TEST (test_caps)
       want.transfer, want.primaries);
   g_free (in);
 }
-GST_END_TEST;
-
-static Suite *
-colours_suite (void)
-{
-  Suite *suite = suite_create ("colours");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_set_timeout (tc, 120);
-  tcase_add_loop_test (tc, test_convert, 0, N_KINDS * N_KINDS);
-  tcase_add_loop_test (tc, test_tensor, 0, N_KINDS);
-  tcase_add_loop_test (
-      tc, test_caps, 0, (gint) G_N_ELEMENTS (inputs) * N_OUTPUTS);
-  return suite;
-}
-
-GST_CHECK_MAIN (colours);

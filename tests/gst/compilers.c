@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <vkgdr/kernel.h>
 
+#include "case.h"
 #include "folder.h"
 #include "cudafilter/effects.h"
 #include "kernel/compiler.h"
@@ -138,8 +139,10 @@ find_compiler (const GstVkgdrCompilerTarget *target)
   return text != NULL;
 }
 
+TEST_FIXTURE (setup, folder_teardown);
+
 /* Messages name the lines of the source. */
-GST_START_TEST (test_nvrtc_compiles_all)
+TEST (nvrtc_compiles_all)
 {
   gchar *message;
 
@@ -152,9 +155,8 @@ GST_START_TEST (test_nvrtc_compiles_all)
   assert_contains (message, "mine.cu(2)");
   g_free (message);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_nvrtc_compiles_effects)
+TEST (nvrtc_compiles_effects)
 {
   const GstEffect *effect;
 
@@ -167,7 +169,6 @@ GST_START_TEST (test_nvrtc_compiles_effects)
     g_free (source);
   }
 }
-GST_END_TEST;
 
 /* Compiles in a process of its own, because a process loads NVRTC only once. */
 static gboolean
@@ -204,7 +205,7 @@ sum_cache (void)
   return sum;
 }
 
-GST_START_TEST (test_warm_start_with_nvrtc_does_not_compile)
+TEST (warm_start_with_nvrtc_does_not_compile)
 {
   guint64 sum;
 
@@ -217,7 +218,6 @@ GST_START_TEST (test_warm_start_with_nvrtc_does_not_compile)
   fail_unless (compile_apart ());
   fail_unless_equals_uint64 (sum_cache (), sum);
 }
-GST_END_TEST;
 
 static gboolean
 has_image (const GstEffect *effect)
@@ -245,7 +245,7 @@ check_tensor_image (GstVkgdrTensorVariant variant, const gchar *format)
   g_bytes_unref (image);
 }
 
-GST_START_TEST (test_built_images_have_the_kernels)
+TEST (built_images_have_the_kernels)
 {
   const GstEffect *effect;
 
@@ -260,10 +260,9 @@ GST_START_TEST (test_built_images_have_the_kernels)
     g_bytes_unref (image);
   }
 }
-GST_END_TEST;
 
 /* Every tensor of every format has a variant that the build has compiled. */
-GST_START_TEST (test_built_images_have_the_tensors)
+TEST (built_images_have_the_tensors)
 {
   GstVkgdrTensorConfig *config;
   const GstVideoFormat *formats;
@@ -293,23 +292,3 @@ GST_START_TEST (test_built_images_have_the_tensors)
       }
   gst_vkgdr_tensor_config_free (config);
 }
-GST_END_TEST;
-
-static Suite *
-compilers_suite (void)
-{
-  Suite *s = suite_create ("compilers");
-  TCase *real = tcase_create ("real");
-
-  suite_add_tcase (s, real);
-  tcase_add_checked_fixture (real, setup, folder_teardown);
-  tcase_set_timeout (real, 100);
-  tcase_add_test (real, test_nvrtc_compiles_all);
-  tcase_add_test (real, test_nvrtc_compiles_effects);
-  tcase_add_test (real, test_warm_start_with_nvrtc_does_not_compile);
-  tcase_add_test (real, test_built_images_have_the_kernels);
-  tcase_add_test (real, test_built_images_have_the_tensors);
-  return s;
-}
-
-GST_CHECK_MAIN (compilers);

@@ -85,8 +85,10 @@ assert_no_device (gboolean ok, GError **error)
   g_clear_error (error);
 }
 
+TEST_FIXTURE (test_setup_bar, test_teardown);
+
 /* A language binding can make such an object. */
-GST_START_TEST (test_context_that_was_not_opened)
+TEST (context_that_was_not_opened)
 {
   GstVkgdrContext *context = g_object_new (GST_TYPE_VKGDR_CONTEXT, NULL);
   GstVkgdrAllocator *allocator;
@@ -122,9 +124,8 @@ GST_START_TEST (test_context_that_was_not_opened)
   g_test_assert_expected_messages ();
   gst_object_unref (context);
 }
-GST_END_TEST
 
-GST_START_TEST (test_launches)
+TEST (launches)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
   GstVkgdrModule *module = make_module ();
@@ -156,13 +157,12 @@ GST_START_TEST (test_launches)
   gst_memory_unref (memory);
   gst_object_unref (stream);
 }
-GST_END_TEST
 
 /* A consumer queues work on its own stream, which it has added to the mapping
  * (__i__ is 0), or on the stream of the mapping (1). The next user of the
  * memory waits for this work. The thread that removes the mapping does not
  * wait. */
-GST_START_TEST (test_mapping_on_a_stream)
+TEST_LOOP (mapping_on_a_stream, 2)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
   GstVkgdrStream *consumer = test_stream_new (test_context), *wrapped;
@@ -198,11 +198,10 @@ GST_START_TEST (test_mapping_on_a_stream)
   gst_object_unref (consumer);
   gst_object_unref (stream);
 }
-GST_END_TEST
 
 /* An application passes the context of one pipeline to another one in this
  * way. */
-GST_START_TEST (test_context_travels_in_a_gst_context)
+TEST (context_travels_in_a_gst_context)
 {
   GstContext *wrapped = gst_vkgdr_context_to_gst_context (test_context);
   GstContext *other = gst_context_new ("gst.vkgdr.other", TRUE);
@@ -214,7 +213,6 @@ GST_START_TEST (test_context_travels_in_a_gst_context)
   gst_context_unref (other);
   gst_context_unref (wrapped);
 }
-GST_END_TEST;
 
 static vkgdr_cuda real; /* the driver's table before it is changed */
 static size_t fill_pitch;
@@ -229,7 +227,7 @@ noted_fill (CUdeviceptr pointer, size_t pitch, unsigned short value,
 
 /* A single row has no stride, so any value is accepted, also one that the
  * driver would refuse. */
-GST_START_TEST (test_fill_of_one_row_ignores_the_pitch)
+TEST (fill_of_one_row_ignores_the_pitch)
 {
   static const gsize pitches[] = { 0, 3, SIZE + 1, G_MAXSIZE };
   vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
@@ -254,12 +252,11 @@ GST_START_TEST (test_fill_of_one_row_ignores_the_pitch)
   gst_memory_unref (memory);
   gst_object_unref (stream);
 }
-GST_END_TEST
 
 /* There are two context objects for the primary CUDA context of one device.
  * A stream of one of them can use memory and functions of the other one, and
  * the work stays in order. */
-GST_START_TEST (test_two_contexts_of_one_device)
+TEST (two_contexts_of_one_device)
 {
   GstVkgdrContext *other = test_context_new ();
   GstVkgdrStream *stream = test_stream_new (other);
@@ -294,7 +291,6 @@ GST_START_TEST (test_two_contexts_of_one_device)
   gst_object_unref (stream);
   gst_object_unref (other);
 }
-GST_END_TEST
 
 /* Returns the stream capture mode of this thread. */
 static CUstreamCaptureMode
@@ -313,7 +309,7 @@ get_capture_mode (void)
 
 /* The library's calls are allowed while another thread captures a graph.
  * Outside of them, the thread has its own mode. */
-GST_START_TEST (test_capture_mode)
+TEST (capture_mode)
 {
   const vkgdr_cuda *cuda = vkgdr_driver_load ();
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
@@ -331,11 +327,10 @@ GST_START_TEST (test_capture_mode)
   fail_unless_equals_int (
       get_capture_mode (), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 }
-GST_END_TEST
 
 /* A stream of another CUDA context is refused, and the memory stays as it is.
  */
-GST_START_TEST (test_another_cuda_context)
+TEST (another_cuda_context)
 {
   const vkgdr_cuda *cuda = vkgdr_driver_load ();
   GstMemory *memory = test_memory_new (test_context, SIZE);
@@ -384,9 +379,8 @@ GST_START_TEST (test_another_cuda_context)
   fail_unless_equals_int (cuda->cuCtxPopCurrent (&popped), CUDA_SUCCESS);
   fail_unless_equals_int (cuda->cuCtxDestroy (own), CUDA_SUCCESS);
 }
-GST_END_TEST
 
-GST_START_TEST (test_export)
+TEST_IF (export, !test_hides_vulkan ())
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GError *error = NULL;
@@ -420,7 +414,6 @@ GST_START_TEST (test_export)
     g_usleep (1000);
   gst_object_unref (allocator);
 }
-GST_END_TEST
 
 /* Calls functions of all kinds, until the first error. */
 static gboolean
@@ -475,7 +468,7 @@ done:
 
 /* Each of these calls of the driver fails once: the first time that it is made,
  * or the second time, and so on. */
-GST_START_TEST (test_calls_that_fail)
+TEST (calls_that_fail)
 {
   static const gchar *const calls[] = { "cuCtxPushCurrent", "cuStreamCreate",
     "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent", "cuModuleLoadDataEx",
@@ -509,11 +502,10 @@ GST_START_TEST (test_calls_that_fail)
   fail_unless (failed > 20, "%u", failed);
   fail_unless (run_all (&error), "%s", error ? error->message : "");
 }
-GST_END_TEST
 
 /* gst_vkgdr_cuda_is_available () is called thousands of times while caps are
  * negotiated. */
-GST_START_TEST (test_cuda_library_is_seldom_looked_for)
+TEST (cuda_library_is_seldom_looked_for)
 {
   gboolean is_available = gst_vkgdr_cuda_is_available ();
   gint before = g_atomic_int_get (&n_searches);
@@ -531,29 +523,3 @@ GST_START_TEST (test_cuda_library_is_seldom_looked_for)
       g_atomic_int_get (&n_searches), is_available ? before : before + 1);
   dlclose (another);
 }
-GST_END_TEST
-
-static Suite *
-cuda_suite (void)
-{
-  Suite *suite = suite_create ("cuda");
-  TCase *tc = tcase_create ("general");
-
-  tcase_add_checked_fixture (tc, test_setup_bar, test_teardown);
-  tcase_add_test (tc, test_context_that_was_not_opened);
-  tcase_add_test (tc, test_launches);
-  tcase_add_loop_test (tc, test_mapping_on_a_stream, 0, 2);
-  tcase_add_test (tc, test_context_travels_in_a_gst_context);
-  tcase_add_test (tc, test_fill_of_one_row_ignores_the_pitch);
-  tcase_add_test (tc, test_two_contexts_of_one_device);
-  tcase_add_test (tc, test_capture_mode);
-  tcase_add_test (tc, test_another_cuda_context);
-  if (!test_hides_vulkan ())
-    tcase_add_test (tc, test_export);
-  tcase_add_test (tc, test_calls_that_fail);
-  tcase_add_test (tc, test_cuda_library_is_seldom_looked_for);
-  suite_add_tcase (suite, tc);
-  return suite;
-}
-
-GST_CHECK_MAIN (cuda);

@@ -65,7 +65,7 @@ static const struct {
 
 /* Checks that an accept-caps query and a caps query with a filter give the same
  * answer. */
-GST_START_TEST (test_sink_queries)
+TEST_LOOP (sink_queries, G_N_ELEMENTS (accepted))
 {
   GstHarness *h = harness_new (accepted[__i__].property, accepted[__i__].value);
   GstPad *pad = gst_element_get_static_pad (h->element, "sink");
@@ -82,11 +82,10 @@ GST_START_TEST (test_sink_queries)
   gst_object_unref (pad);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* With a kernel for frames, the caps of the pads have features of GPU memory,
  * and are not ANY. */
-GST_START_TEST (test_pads_say_what_they_have)
+TEST (pads_say_what_they_have)
 {
   GstHarness *h = harness_new ("kernel", "copy");
   const gchar *const names[] = { "sink", "src" };
@@ -114,11 +113,10 @@ GST_START_TEST (test_pads_say_what_they_have)
   }
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* output-caps concern only the output. If a kernel cannot produce them, this
  * does not restrict the caps of the input. */
-GST_START_TEST (test_output_caps_leave_the_source_alone)
+TEST (output_caps_leave_the_source_alone)
 {
   GstHarness *h = harness_new ("kernel", "blur");
   GstPad *pad = gst_element_get_static_pad (h->element, "sink");
@@ -139,7 +137,6 @@ GST_START_TEST (test_output_caps_leave_the_source_alone)
   gst_object_unref (pad);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* --- pipelines ----------------------------------------------------------- */
 
@@ -181,7 +178,7 @@ static const struct {
 };
 
 /* The pipelines are parsed as gst-launch-1.0 parses them. */
-GST_START_TEST (test_forgotten_elements)
+TEST_LOOP (forgotten_elements, G_N_ELEMENTS (forgotten))
 {
   GstElement *pipeline = test_launch ("%s", forgotten[__i__].pipeline);
 
@@ -194,7 +191,6 @@ GST_START_TEST (test_forgotten_elements)
   g_error_free (error);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 static GstPadProbeReturn
 count_query (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
@@ -205,7 +201,7 @@ count_query (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 
 /* Answering a query posts no message and queries no neighbour upstream, even if
  * the pipeline cannot be negotiated. */
-GST_START_TEST (test_queries_have_no_effects)
+TEST (queries_have_no_effects)
 {
   GstElement *pipeline = test_launch (
       "appsrc ! capsfilter caps=video/x-raw,format=RGBA,width=64,height=64 "
@@ -243,7 +239,6 @@ GST_START_TEST (test_queries_have_no_effects)
   gst_object_unref (filter);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* --- files --------------------------------------------------------------- */
 
@@ -279,7 +274,7 @@ make_bin (const gchar *description)
 #define CHAIN "vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload"
 
 /* The filter is the video-filter of playbin. */
-GST_START_TEST (test_playbin)
+TEST (playbin)
 {
   GstElement *playbin = gst_element_factory_make ("playbin", NULL);
   gchar *path = make_file (), *uri = gst_filename_to_uri (path, NULL);
@@ -293,7 +288,6 @@ GST_START_TEST (test_playbin)
   g_free (uri);
   g_free (path);
 }
-GST_END_TEST;
 
 static const gchar *const decoders[] = {
   "decodebin ! vkgdrupload ! cudafilter ! vkgdrdownload ! fakesink",
@@ -303,7 +297,7 @@ static const gchar *const decoders[] = {
   "fakesink",
 };
 
-GST_START_TEST (test_decoders)
+TEST_LOOP (decoders, G_N_ELEMENTS (decoders))
 {
   gchar *path = make_file ();
   GstElement *pipeline =
@@ -314,7 +308,6 @@ GST_START_TEST (test_decoders)
   g_unlink (path);
   g_free (path);
 }
-GST_END_TEST;
 
 static GstPadProbeReturn
 count_negotiations (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
@@ -327,7 +320,7 @@ count_negotiations (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 
 /* If output-caps name a memory, the output is negotiated again: it may have
  * been in another memory. */
-GST_START_TEST (test_named_memory_is_negotiated)
+TEST (named_memory_is_negotiated)
 {
   GstCaps *in_any = gst_caps_from_string ("video/x-raw,format=RGBA");
   GstCaps *named = gst_caps_from_string ("video/x-raw" VKGDR ",format=RGBA");
@@ -353,11 +346,10 @@ GST_START_TEST (test_named_memory_is_negotiated)
   gst_caps_unref (named);
   gst_caps_unref (in_any);
 }
-GST_END_TEST;
 
 /* The order of formats is that of the query's filter, or without a filter that
  * of downstream, as with any element that does not prefer formats. */
-GST_START_TEST (test_order_of_formats)
+TEST_LOOP (order_of_formats, 4)
 {
   static const gchar *const kernels[] = { "copy", "convert" };
   static const gchar *const order[] = { "Y444", "I420_10LE", "NV12", "I420" };
@@ -387,7 +379,6 @@ GST_START_TEST (test_order_of_formats)
   gst_object_unref (pad);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 static const struct {
   const gchar *fields, *words;
@@ -397,7 +388,7 @@ static const struct {
       "glviewconvert" },
 };
 
-GST_START_TEST (test_impossible_frames)
+TEST_LOOP (impossible_frames, G_N_ELEMENTS (impossible))
 {
   GstElement *pipeline =
       test_launch ("appsrc caps=\"video/x-raw" VKGDR ",%s,framerate=1/1\" "
@@ -410,10 +401,9 @@ GST_START_TEST (test_impossible_frames)
   g_error_free (error);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* A region of interest is scaled with the picture. */
-GST_START_TEST (test_regions_are_scaled)
+TEST (regions_are_scaled)
 {
   GstHarness *h = gst_harness_new_parse (
       "vkgdrupload ! cudafilter kernel=convert ! vkgdrdownload");
@@ -434,30 +424,3 @@ GST_START_TEST (test_regions_are_scaled)
   gst_buffer_unref (buffer);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
-
-static Suite *
-cudafilter_caps_suite (void)
-{
-  Suite *suite = suite_create ("cudafilter-caps");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_set_timeout (tc, 120);
-  tcase_add_loop_test (tc, test_sink_queries, 0, G_N_ELEMENTS (accepted));
-  tcase_add_test (tc, test_pads_say_what_they_have);
-  tcase_add_test (tc, test_output_caps_leave_the_source_alone);
-  tcase_add_test (tc, test_named_memory_is_negotiated);
-  tcase_add_loop_test (
-      tc, test_forgotten_elements, 0, G_N_ELEMENTS (forgotten));
-  tcase_add_test (tc, test_queries_have_no_effects);
-  tcase_add_loop_test (tc, test_order_of_formats, 0, 4);
-  tcase_add_loop_test (
-      tc, test_impossible_frames, 0, G_N_ELEMENTS (impossible));
-  tcase_add_test (tc, test_regions_are_scaled);
-  tcase_add_test (tc, test_playbin);
-  tcase_add_loop_test (tc, test_decoders, 0, G_N_ELEMENTS (decoders));
-  return suite;
-}
-
-GST_CHECK_MAIN (cudafilter_caps);

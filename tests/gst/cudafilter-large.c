@@ -76,14 +76,13 @@ static const struct {
   { "location", "/a", "cannot be read" },
 };
 
-GST_START_TEST (test_strings)
+TEST_LOOP (strings, G_N_ELEMENTS (strings))
 {
   gchar *text = repeat (strings[__i__].piece, LARGE);
 
   assert_is_refused (strings[__i__].property, text, strings[__i__].word);
   g_free (text);
 }
-GST_END_TEST;
 
 static const struct {
   const gchar *head, *piece;
@@ -103,7 +102,7 @@ static const struct {
   { "\177ELF\2\1\1", "\1", LARGEST_IMAGE - 1000, "truncated" },
 };
 
-GST_START_TEST (test_files)
+TEST_LOOP (files, !test_is_slow () ? G_N_ELEMENTS (files) : 0)
 {
   gsize head = strlen (files[__i__].head);
   gchar *path = NULL, *text;
@@ -123,20 +122,3 @@ GST_START_TEST (test_files)
   g_unlink (path);
   g_free (path);
 }
-GST_END_TEST;
-
-static Suite *
-cudafilter_large_suite (void)
-{
-  Suite *suite = suite_create ("cudafilter-large");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_set_timeout (tc, 60);
-  tcase_add_loop_test (tc, test_strings, 0, G_N_ELEMENTS (strings));
-  if (!test_is_slow ()) /* times mean nothing there */
-    tcase_add_loop_test (tc, test_files, 0, G_N_ELEMENTS (files));
-  return suite;
-}
-
-GST_CHECK_MAIN (cudafilter_large);

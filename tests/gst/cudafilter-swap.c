@@ -152,7 +152,7 @@ assert_quick (gint64 start, const gchar *what)
 }
 
 /* A new expression is compiled while frames pass. */
-GST_START_TEST (test_frames_do_not_wait)
+TEST (frames_do_not_wait)
 {
   SlowRig slow;
 
@@ -167,10 +167,9 @@ GST_START_TEST (test_frames_do_not_wait)
   assert_becomes (&slow, 50, 60);
   slow_clear (&slow);
 }
-GST_END_TEST;
 
 /* Setters return at once while the compiler is busy. */
-GST_START_TEST (test_setters_do_not_wait)
+TEST (setters_do_not_wait)
 {
   GstStructure *params = gst_structure_from_string ("params,n=(int)1", NULL);
   GstCaps *caps = gst_caps_from_string ("video/x-raw,format=RGBA");
@@ -206,12 +205,11 @@ GST_START_TEST (test_setters_do_not_wait)
   g_free (path);
   slow_clear (&slow);
 }
-GST_END_TEST;
 
 /* If a kernel and its parameters are set in one g_object_set(), they are used
  * for the same frame, even if the list of parameters stays the same. New values
  * alone are used for the next frame. */
-GST_START_TEST (test_pairs_are_whole)
+TEST (pairs_are_whole)
 {
   GstStructure *one = gst_structure_from_string ("params,n=(int)1", NULL);
   GstStructure *two = gst_structure_from_string ("params,n=(int)2", NULL);
@@ -242,7 +240,6 @@ GST_START_TEST (test_pairs_are_whole)
   gst_structure_free (one);
   slow_clear (&slow);
 }
-GST_END_TEST;
 
 /* --- parameters that are not used yet ------------------------------------- */
 
@@ -261,7 +258,7 @@ slow_init_adder (SlowRig *slow)
 
 /* Parameters that wait for a compiler are not lost if another property is set
  * then. */
-GST_START_TEST (test_params_wait_for_the_compiler)
+TEST (params_wait_for_the_compiler)
 {
   SlowRig slow;
 
@@ -277,11 +274,10 @@ GST_START_TEST (test_params_wait_for_the_compiler)
   fail_unless_equals_int (rig_red (&slow.rig), 22);
   slow_clear (&slow);
 }
-GST_END_TEST;
 
 /* Parameters that wait for the next frame are not lost if another property is
  * set then. */
-GST_START_TEST (test_params_wait_for_the_frame)
+TEST_LOOP (params_wait_for_the_frame, 2)
 {
   GstCaps *caps = gst_caps_from_string ("video/x-raw,format=RGBA");
   GstStructure *two = gst_structure_from_string ("params,n=(int)2", NULL);
@@ -300,10 +296,9 @@ GST_START_TEST (test_params_wait_for_the_frame)
   gst_caps_unref (caps);
   slow_clear (&slow);
 }
-GST_END_TEST;
 
 /* Parameters that did not fit are used with the next kernel. */
-GST_START_TEST (test_params_wait_for_their_kernel)
+TEST (params_wait_for_their_kernel)
 {
   SlowRig slow;
 
@@ -318,11 +313,10 @@ GST_START_TEST (test_params_wait_for_their_kernel)
   fail_unless_equals_int (rig_red (&slow.rig), 125);
   slow_clear (&slow);
 }
-GST_END_TEST;
 
 /* Parameters that wait for the next frame are not lost if the element is
  * stopped. */
-GST_START_TEST (test_params_wait_for_the_start)
+TEST (params_wait_for_the_start)
 {
   GstStructure *two = gst_structure_from_string ("params,n=(int)2", NULL);
   SlowRig slow;
@@ -338,12 +332,11 @@ GST_START_TEST (test_params_wait_for_the_start)
   gst_structure_free (two);
   slow_clear (&slow);
 }
-GST_END_TEST;
 
 /* --- the last properties -------------------------------------------------- */
 
 /* The kernel that was set last runs in the end. */
-GST_START_TEST (test_the_last_kernel_runs)
+TEST (the_last_kernel_runs)
 {
   guint i;
   SlowRig slow;
@@ -363,7 +356,6 @@ GST_START_TEST (test_the_last_kernel_runs)
   fail_unless_equals_int (push (&slow), 29);
   slow_clear (&slow);
 }
-GST_END_TEST;
 
 static GstPadProbeReturn
 note_caps (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
@@ -374,7 +366,7 @@ note_caps (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 }
 
 /* output-caps and the kernel that can produce them take effect together. */
-GST_START_TEST (test_output_caps_belong_to_the_pair)
+TEST (output_caps_belong_to_the_pair)
 {
   GstCaps *caps = gst_caps_from_string ("video/x-raw,format=GRAY8");
   GstMessage *message;
@@ -403,26 +395,3 @@ GST_START_TEST (test_output_caps_belong_to_the_pair)
   gst_caps_unref (caps);
   slow_clear (&slow);
 }
-GST_END_TEST;
-
-static Suite *
-cudafilter_swap_suite (void)
-{
-  Suite *suite = suite_create ("cudafilter-swap");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_set_timeout (tc, 120);
-  tcase_add_test (tc, test_frames_do_not_wait);
-  tcase_add_test (tc, test_setters_do_not_wait);
-  tcase_add_test (tc, test_pairs_are_whole);
-  tcase_add_test (tc, test_params_wait_for_the_compiler);
-  tcase_add_loop_test (tc, test_params_wait_for_the_frame, 0, 2);
-  tcase_add_test (tc, test_params_wait_for_their_kernel);
-  tcase_add_test (tc, test_params_wait_for_the_start);
-  tcase_add_test (tc, test_the_last_kernel_runs);
-  tcase_add_test (tc, test_output_caps_belong_to_the_pair);
-  return suite;
-}
-
-GST_CHECK_MAIN (cudafilter_swap);

@@ -76,7 +76,7 @@ rig_init_watching (Rig *rig, Source *source)
   rig_start (rig, RGBA_2X1);
 }
 
-GST_START_TEST (test_watch)
+TEST_LOOP (watch, 2)
 {
   void (*write) (Source *, const gchar *) =
       __i__ ? source_rewrite : source_replace;
@@ -107,9 +107,8 @@ GST_START_TEST (test_watch)
   rig_clear (&rig);
   source_clear (&source);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_watch_and_params)
+TEST (watch_and_params)
 {
   Source source;
   Rig rig;
@@ -144,10 +143,9 @@ GST_START_TEST (test_watch_and_params)
   rig_clear (&rig);
   source_clear (&source);
 }
-GST_END_TEST;
 
 /* The watch is switched on and off by properties, while frames pass. */
-GST_START_TEST (test_watch_is_switched)
+TEST (watch_is_switched)
 {
   Source source, other;
   Rig rig;
@@ -179,7 +177,6 @@ GST_START_TEST (test_watch_is_switched)
   source_clear (&other);
   source_clear (&source);
 }
-GST_END_TEST;
 
 static GstBusSyncReply
 stop_watching (GstBus *bus, GstMessage *message, gpointer user_data)
@@ -236,16 +233,15 @@ half_a_file_is_not_read (gboolean switched)
 
 /* A file that is written in two steps is not read in between, even if a
  * property is set then. */
-GST_START_TEST (test_half_a_file_is_not_read)
+TEST_LOOP (half_a_file_is_not_read, 2)
 {
   while (!half_a_file_is_not_read (__i__))
     g_print ("repeated: the machine is busy\n");
 }
-GST_END_TEST;
 
 /* The watch can be switched off by a handler of the warning that it causes, and
  * the element can be stopped right after the file has changed. */
-GST_START_TEST (test_watch_ends)
+TEST (watch_ends)
 {
   gint64 start;
   Source source;
@@ -271,10 +267,9 @@ GST_START_TEST (test_watch_ends)
   rig_clear (&rig);
   source_clear (&source);
 }
-GST_END_TEST;
 
 /* The file is a link, and the file that it points to changes. */
-GST_START_TEST (test_watch_follows_links)
+TEST (watch_follows_links)
 {
   Source source, link;
   Rig rig;
@@ -291,7 +286,6 @@ GST_START_TEST (test_watch_follows_links)
   source_clear (&link);
   source_clear (&source);
 }
-GST_END_TEST;
 
 static void
 replace_link (const gchar *target, const gchar *path)
@@ -305,7 +299,7 @@ replace_link (const gchar *target, const gchar *path)
 
 /* The link is replaced by a link to another file. From then on, changes of that
  * file count. */
-GST_START_TEST (test_watch_follows_replaced_links)
+TEST (watch_follows_replaced_links)
 {
   Source first, second, link;
   Rig rig;
@@ -325,11 +319,10 @@ GST_START_TEST (test_watch_follows_replaced_links)
   source_clear (&second);
   source_clear (&first);
 }
-GST_END_TEST;
 
 /* The file stays the same in its folder, and a link to the folder is replaced,
  * as in "releases/now/kernel.cu". */
-GST_START_TEST (test_watch_follows_a_replaced_folder)
+TEST (watch_follows_a_replaced_folder)
 {
   Source first, second, link;
   Rig rig;
@@ -355,7 +348,6 @@ GST_START_TEST (test_watch_follows_a_replaced_folder)
   source_clear (&second);
   source_clear (&first);
 }
-GST_END_TEST;
 
 /* --- included files ------------------------------------------------------ */
 
@@ -373,7 +365,7 @@ source_write (Source *source, const gchar *name, const gchar *text)
 
 /* The files are a header, another header that it includes, and a header that
  * the source includes only later. */
-GST_START_TEST (test_watch_sees_included_files)
+TEST (watch_sees_included_files)
 {
   Source source;
   Rig rig;
@@ -406,11 +398,10 @@ GST_START_TEST (test_watch_sees_included_files)
   rig_clear (&rig);
   source_clear (&source);
 }
-GST_END_TEST;
 
 /* A header changes while the watch is off. The change is noticed when the watch
  * is switched on again. */
-GST_START_TEST (test_included_files_change_unwatched)
+TEST (included_files_change_unwatched)
 {
   Source source;
   Rig rig;
@@ -429,12 +420,11 @@ GST_START_TEST (test_included_files_change_unwatched)
   rig_clear (&rig);
   source_clear (&source);
 }
-GST_END_TEST;
 
 /* --- options of the compiler --------------------------------------------- */
 
 /* The options belong to the kernel, and change while frames pass. */
-GST_START_TEST (test_options_define_macros)
+TEST (options_define_macros)
 {
   Rig rig;
 
@@ -465,9 +455,8 @@ GST_START_TEST (test_options_define_macros)
   rig_assert_quiet (&rig);
   rig_clear (&rig);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_options_that_are_wrong_fail_the_start)
+TEST (options_that_are_wrong_fail_the_start)
 {
   Rig rig;
 
@@ -476,11 +465,10 @@ GST_START_TEST (test_options_that_are_wrong_fail_the_start)
   rig_assert_fails (&rig, "compiler-options", "-DVALUE=7");
   rig_clear (&rig);
 }
-GST_END_TEST;
 
 /* The headers in another folder are watched like those in the folder of the
  * source. */
-GST_START_TEST (test_options_name_folders)
+TEST (options_name_folders)
 {
   Source source, headers;
   gchar *options;
@@ -505,30 +493,3 @@ GST_START_TEST (test_options_name_folders)
   source_clear (&headers);
   source_clear (&source);
 }
-GST_END_TEST;
-
-static Suite *
-cudafilter_watch_suite (void)
-{
-  Suite *suite = suite_create ("cudafilter-watch");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_set_timeout (tc, 120);
-  tcase_add_loop_test (tc, test_watch, 0, 2);
-  tcase_add_test (tc, test_watch_and_params);
-  tcase_add_test (tc, test_watch_is_switched);
-  tcase_add_loop_test (tc, test_half_a_file_is_not_read, 0, 2);
-  tcase_add_test (tc, test_watch_ends);
-  tcase_add_test (tc, test_watch_follows_links);
-  tcase_add_test (tc, test_watch_follows_replaced_links);
-  tcase_add_test (tc, test_watch_follows_a_replaced_folder);
-  tcase_add_test (tc, test_watch_sees_included_files);
-  tcase_add_test (tc, test_included_files_change_unwatched);
-  tcase_add_test (tc, test_options_define_macros);
-  tcase_add_test (tc, test_options_that_are_wrong_fail_the_start);
-  tcase_add_test (tc, test_options_name_folders);
-  return suite;
-}
-
-GST_CHECK_MAIN (cudafilter_watch);

@@ -72,7 +72,8 @@ inverted (gint x, gint y, gpointer user_data)
 
 /* Inverting red, green and blue inverts luma, and negates colour differences,
  * in any format. */
-GST_START_TEST (test_pixel_inverts)
+TEST_LOOP (pixel_inverts,
+    G_N_ELEMENTS (formats) * (test_is_slow () ? 1 : G_N_ELEMENTS (ranges)))
 {
   GstVideoInfo info;
   guint8 *noise, *wanted;
@@ -94,10 +95,10 @@ GST_START_TEST (test_pixel_inverts)
   g_free (noise);
   g_free (out);
 }
-GST_END_TEST;
 
 /* Colours that RGB cannot represent are not changed either. */
-GST_START_TEST (test_pixel_leaves_what_it_does_not_change)
+TEST_LOOP (pixel_leaves_what_it_does_not_change,
+    G_N_ELEMENTS (formats) * (test_is_slow () ? 1 : G_N_ELEMENTS (ranges)))
 {
   const gchar *nothing[] = { "", ";", "/* nothing */", "rgba.r += 0.0f;" };
   GstVideoInfo info;
@@ -113,10 +114,9 @@ GST_START_TEST (test_pixel_leaves_what_it_does_not_change)
   g_free (noise);
   g_free (out);
 }
-GST_END_TEST;
 
 /* Each name in the scope of the expression has the right value. */
-GST_START_TEST (test_pixel_scope)
+TEST (pixel_scope)
 {
   const guint8 black[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     0, 0, 0, 0, 0, 0 };
@@ -144,9 +144,8 @@ GST_START_TEST (test_pixel_scope)
   }
   rig_clear (&rig);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_pixel_params)
+TEST (pixel_params)
 {
   Rig rig;
 
@@ -166,7 +165,6 @@ GST_START_TEST (test_pixel_params)
   rig_assert_quiet (&rig);
   rig_clear (&rig);
 }
-GST_END_TEST;
 
 static guint
 count_files (const gchar *folder)
@@ -181,7 +179,7 @@ count_files (const gchar *folder)
 }
 
 /* New values need no compilation, but new names and types do. */
-GST_START_TEST (test_pixel_compiles_for_names_and_types)
+TEST (pixel_compiles_for_names_and_types)
 {
   gchar *folder = g_dir_make_tmp ("vkgdr-cache-XXXXXX", NULL);
   Rig rig;
@@ -216,7 +214,6 @@ GST_START_TEST (test_pixel_compiles_for_names_and_types)
   rig_clear (&rig);
   folder_remove (folder);
 }
-GST_END_TEST;
 
 static const struct {
   const gchar *params;
@@ -230,7 +227,7 @@ static const struct {
   { "params,s=(string)a", "only numbers" },
 };
 
-GST_START_TEST (test_pixel_refuses_names)
+TEST_LOOP (pixel_refuses_names, G_N_ELEMENTS (bad_names))
 {
   Rig rig;
   gchar *params;
@@ -248,11 +245,10 @@ GST_START_TEST (test_pixel_refuses_names)
   rig_assert_quiet (&rig);
   rig_clear (&rig);
 }
-GST_END_TEST;
 
 /* The message has the line of the user's text, and its column if the compiler
  * gives one. */
-GST_START_TEST (test_pixel_errors_have_lines)
+TEST (pixel_errors_have_lines)
 {
   Rig rig;
 
@@ -275,10 +271,9 @@ GST_START_TEST (test_pixel_errors_have_lines)
   rig_assert_fails (&rig, "pixel");
   rig_clear (&rig);
 }
-GST_END_TEST;
 
 /* An expression can convert to another format, but not to another size. */
-GST_START_TEST (test_pixel_converts)
+TEST (pixel_converts)
 {
   const guint8 data[8] = { 100, 100, 100, 255, 20, 20, 20, 255 };
   guint8 gray[2];
@@ -303,9 +298,8 @@ GST_START_TEST (test_pixel_converts)
       &rig, GST_MESSAGE_ERROR, "output-caps", "format", "changes only", NULL);
   rig_clear (&rig);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_one_kernel_at_a_time)
+TEST (one_kernel_at_a_time)
 {
   Rig rig;
 
@@ -315,13 +309,12 @@ GST_START_TEST (test_one_kernel_at_a_time)
   rig_assert_fails (&rig, "only one of", "pixel", "location");
   rig_clear (&rig);
 }
-GST_END_TEST;
 
 /* --- changes of kernels and parameters ----------------------------------- */
 
 /* If a kernel does not compile, there is a warning, and the last kernel stays
  * in use. If it compiles, it is used from the next frame on. */
-GST_START_TEST (test_kernel_changes_while_playing)
+TEST (kernel_changes_while_playing)
 {
   gchar *source = NULL;
   Rig rig;
@@ -358,10 +351,9 @@ GST_START_TEST (test_kernel_changes_while_playing)
   rig_assert_quiet (&rig);
   rig_clear (&rig);
 }
-GST_END_TEST;
 
 /* Before the first frame, there is no kernel that could stay in use. */
-GST_START_TEST (test_kernel_fails_before_the_first_frame)
+TEST (kernel_fails_before_the_first_frame)
 {
   Rig rig;
 
@@ -379,7 +371,6 @@ GST_START_TEST (test_kernel_fails_before_the_first_frame)
   rig_assert_fails (&rig, "own", "1 parameter", "has 0");
   rig_clear (&rig);
 }
-GST_END_TEST;
 
 static void
 assert_params (Rig *rig, const gchar *text)
@@ -399,7 +390,7 @@ assert_params (Rig *rig, const gchar *text)
 }
 
 /* The parameters of an effect are known before the first frame. */
-GST_START_TEST (test_params_of_effects_are_checked)
+TEST (params_of_effects_are_checked)
 {
   Rig rig;
 
@@ -426,11 +417,10 @@ GST_START_TEST (test_params_of_effects_are_checked)
   rig_assert_quiet (&rig);
   rig_clear (&rig);
 }
-GST_END_TEST;
 
 /* Before the first frame, wrong parameters are an error, either at the start or
  * with the frame. */
-GST_START_TEST (test_params_that_are_wrong_fail_the_start)
+TEST (params_that_are_wrong_fail_the_start)
 {
   Rig rig;
 
@@ -448,10 +438,9 @@ GST_START_TEST (test_params_that_are_wrong_fail_the_start)
   rig_assert_message (&rig, GST_MESSAGE_ERROR, "gain", "nosuch", NULL);
   rig_clear (&rig);
 }
-GST_END_TEST;
 
 /* The number and sizes of a kernel's parameters are known when it is loaded. */
-GST_START_TEST (test_params_of_own_kernels_are_checked)
+TEST (params_of_own_kernels_are_checked)
 {
   Rig rig;
 
@@ -473,11 +462,10 @@ GST_START_TEST (test_params_of_own_kernels_are_checked)
   rig_assert_quiet (&rig);
   rig_clear (&rig);
 }
-GST_END_TEST;
 
 /* A kernel and its parameters in one g_object_set() are one change, in any
  * order. */
-GST_START_TEST (test_kernel_and_params_change_together)
+TEST (kernel_and_params_change_together)
 {
   GstStructure *one = gst_structure_from_string ("params,n=1", NULL);
   GstStructure *mix = gst_structure_from_string ("params,n=5,f=2.0", NULL);
@@ -506,11 +494,10 @@ GST_START_TEST (test_kernel_and_params_change_together)
   gst_structure_free (one);
   rig_clear (&rig);
 }
-GST_END_TEST;
 
 /* The kernel and its parameters are set one after the other, with frames in
  * between. The last pair stays in use. */
-GST_START_TEST (test_kernel_waits_for_its_params)
+TEST (kernel_waits_for_its_params)
 {
   Rig rig;
 
@@ -531,9 +518,8 @@ GST_START_TEST (test_kernel_waits_for_its_params)
   rig_assert_quiet (&rig);
   rig_clear (&rig);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_params_wait_for_their_kernel)
+TEST (params_wait_for_their_kernel)
 {
   Rig rig;
 
@@ -556,10 +542,9 @@ GST_START_TEST (test_params_wait_for_their_kernel)
   rig_assert_quiet (&rig);
   rig_clear (&rig);
 }
-GST_END_TEST;
 
 /* A source may have comments that are not UTF-8. */
-GST_START_TEST (test_source_in_another_encoding)
+TEST (source_in_another_encoding)
 {
   gchar *path = NULL;
   gint fd = g_file_open_tmp ("vkgdr-XXXXXX.cu", &path, NULL);
@@ -579,11 +564,10 @@ GST_START_TEST (test_source_in_another_encoding)
   g_unlink (path);
   g_free (path);
 }
-GST_END_TEST;
 
 /* Parameters that were set with a kernel that does not compile are used with
  * the next kernel. */
-GST_START_TEST (test_kernel_and_params_that_fail_together)
+TEST (kernel_and_params_that_fail_together)
 {
   GstStructure *mix = gst_structure_from_string ("params,n=5,f=2.0", NULL);
   Rig rig;
@@ -602,10 +586,9 @@ GST_START_TEST (test_kernel_and_params_that_fail_together)
   gst_structure_free (mix);
   rig_clear (&rig);
 }
-GST_END_TEST;
 
 /* Parameters are kept when the element is stopped. */
-GST_START_TEST (test_params_outlive_a_stop)
+TEST (params_outlive_a_stop)
 {
   Rig rig;
 
@@ -619,7 +602,6 @@ GST_START_TEST (test_params_outlive_a_stop)
   fail_unless_equals_int (rig_red (&rig), 25);
   rig_clear (&rig);
 }
-GST_END_TEST;
 
 typedef struct {
   GstElement *filter;
@@ -658,7 +640,7 @@ set_all_the_time (gpointer user_data)
 /* Each frame is processed by a kernel with the parameters that belong to it,
  * however often both change. The frames do not wait until a change has taken
  * effect: on a slow machine, the next change is made before that. */
-GST_START_TEST (test_params_from_another_thread)
+TEST (params_from_another_thread)
 {
   Setter setter = { .red = 100 };
   GThread *thread;
@@ -681,43 +663,3 @@ GST_START_TEST (test_params_from_another_thread)
   rig_assert_quiet (&rig);
   rig_clear (&rig);
 }
-GST_END_TEST;
-
-static Suite *
-cudafilter_suite (void)
-{
-  Suite *suite = suite_create ("cudafilter");
-  TCase *tc = tcase_create ("general");
-  /* The second range takes as long as the first one, so slow tools skip it. */
-  const gint n_formats =
-      G_N_ELEMENTS (formats) * (test_is_slow () ? 1 : G_N_ELEMENTS (ranges));
-
-  suite_add_tcase (suite, tc);
-  tcase_set_timeout (tc, 120);
-  tcase_add_loop_test (tc, test_pixel_inverts, 0, n_formats);
-  tcase_add_loop_test (
-      tc, test_pixel_leaves_what_it_does_not_change, 0, n_formats);
-  tcase_add_test (tc, test_pixel_scope);
-  tcase_add_test (tc, test_pixel_params);
-  tcase_add_test (tc, test_pixel_compiles_for_names_and_types);
-  tcase_add_loop_test (
-      tc, test_pixel_refuses_names, 0, G_N_ELEMENTS (bad_names));
-  tcase_add_test (tc, test_pixel_errors_have_lines);
-  tcase_add_test (tc, test_pixel_converts);
-  tcase_add_test (tc, test_one_kernel_at_a_time);
-  tcase_add_test (tc, test_kernel_changes_while_playing);
-  tcase_add_test (tc, test_kernel_fails_before_the_first_frame);
-  tcase_add_test (tc, test_params_of_effects_are_checked);
-  tcase_add_test (tc, test_params_that_are_wrong_fail_the_start);
-  tcase_add_test (tc, test_params_of_own_kernels_are_checked);
-  tcase_add_test (tc, test_kernel_and_params_change_together);
-  tcase_add_test (tc, test_kernel_waits_for_its_params);
-  tcase_add_test (tc, test_params_wait_for_their_kernel);
-  tcase_add_test (tc, test_source_in_another_encoding);
-  tcase_add_test (tc, test_kernel_and_params_that_fail_together);
-  tcase_add_test (tc, test_params_outlive_a_stop);
-  tcase_add_test (tc, test_params_from_another_thread);
-  return suite;
-}
-
-GST_CHECK_MAIN (cudafilter);

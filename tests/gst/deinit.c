@@ -12,10 +12,6 @@
 #include "slow.h"
 #include "util.h"
 
-/* If this environment variable is set, the program is such a process. The value
- * is the name of the work that it does first. */
-#define WORK "TEST_DEINIT_WORK"
-
 /* How long the device is still busy when gst_deinit () is called, in
  * milliseconds. gst_deinit () waits until the end of SHORT_WORK, but not until
  * the end of LONG_WORK. */
@@ -112,7 +108,7 @@ static const gchar *const works[] = { "idle", "short", "long" };
 static gint
 find_work (void)
 {
-  const gchar *wanted = g_getenv (WORK);
+  const gchar *wanted = test_again ();
   gint i;
 
   for (i = 0; wanted && i < (gint) G_N_ELEMENTS (works); i++)
@@ -121,7 +117,8 @@ find_work (void)
   return -1;
 }
 
-GST_START_TEST (end)
+/* The value of test_again () is the name of the work that it does first. */
+TEST_IF (end, test_again ())
 {
   Work work = find_work ();
   gint64 begun;
@@ -139,29 +136,10 @@ GST_START_TEST (end)
   assert_no_threads ();
   _exit (0); /* GstCheck calls gst_deinit () when the process exits */
 }
-GST_END_TEST;
 
 /* --- the test ------------------------------------------------------------ */
 
-GST_START_TEST (test_no_thread_is_left)
+TEST_LOOP (no_thread_is_left, G_N_ELEMENTS (works))
 {
-  test_run_again (WORK, works[__i__]);
+  test_run_again ("end", works[__i__]);
 }
-GST_END_TEST;
-
-static Suite *
-deinit_suite (void)
-{
-  Suite *s = suite_create ("deinit");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (s, tc);
-  tcase_set_timeout (tc, 30);
-  if (find_work () >= 0)
-    tcase_add_test (tc, end);
-  else
-    tcase_add_loop_test (tc, test_no_thread_is_left, 0, G_N_ELEMENTS (works));
-  return s;
-}
-
-GST_CHECK_MAIN (deinit);

@@ -13,12 +13,10 @@
 
 #include <gst/check/gstcheck.h>
 
+#include "case.h"
 #include "effects-reference.h"
 #include "frames.h"
 #include "slow.h"
-
-/* Long enough for a compiler on a slow machine. */
-#define TIMEOUT_S 60
 
 /* Effects with values of parameters that change the result. */
 static const struct {
@@ -187,7 +185,20 @@ check_like (const GstEffect *effect, GstVkgdrKernel *kernel,
   }
 }
 
-GST_START_TEST (test_effect_is_as_described)
+static gint
+count_effects (void)
+{
+  const GstEffect *effect = gst_effects_list ();
+  gint n = 0;
+
+  while (effect[n].name)
+    n++;
+  return n;
+}
+
+TEST_FIXTURE (frame_setup, frame_teardown);
+
+TEST_LOOP (effect_is_as_described, G_N_ELEMENTS (cases))
 {
   const GstEffect *effect = gst_effect_find (cases[__i__].effect);
   GstVkgdrKernel *kernel = frame_effect (frame_context, effect);
@@ -204,10 +215,9 @@ GST_START_TEST (test_effect_is_as_described)
   g_clear_pointer (&params, gst_structure_free);
   gst_object_unref (kernel);
 }
-GST_END_TEST;
 
 /* Checks the effects that convert formats, from each format to each format. */
-GST_START_TEST (test_effect_converts_format)
+TEST_LOOP (effect_converts_format, count_effects ())
 {
   const GstEffect *effect = &gst_effects_list ()[__i__];
   GstStructure *params;
@@ -233,7 +243,6 @@ GST_START_TEST (test_effect_converts_format)
   g_clear_pointer (&params, gst_structure_free);
   gst_object_unref (kernel);
 }
-GST_END_TEST;
 
 /* Sizes for the effects that scale: smaller, larger, one pixel, and larger in
  * one direction only. */
@@ -270,7 +279,7 @@ check_scalings (const GstEffect *effect, GstVkgdrKernel *kernel,
   }
 }
 
-GST_START_TEST (test_effect_scales)
+TEST_LOOP (effect_scales, G_N_ELEMENTS (scalers))
 {
   static const guint others[] = { 0, 5, 9, 16 };
   const GstEffect *effect = gst_effect_find (scalers[__i__].effect);
@@ -291,11 +300,10 @@ GST_START_TEST (test_effect_scales)
   gst_structure_free (params);
   gst_object_unref (kernel);
 }
-GST_END_TEST;
 
 /* The result does not depend on the blocks of a launch: some have odd sizes,
  * and one is a single row. */
-GST_START_TEST (test_effect_in_any_block)
+TEST_LOOP (effect_in_any_block, count_effects ())
 {
   static const guint blocks[][2] = { { 64, 4 }, { 16, 16 }, { 5, 3 }, { 1, 1 },
     { 256, 1 } };
@@ -325,9 +333,8 @@ GST_START_TEST (test_effect_in_any_block)
   g_clear_pointer (&params, gst_structure_free);
   gst_object_unref (kernel);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_every_effect_has_a_case)
+TEST (every_effect_has_a_case)
 {
   const GstEffect *effect;
   guint i;
@@ -341,9 +348,8 @@ GST_START_TEST (test_every_effect_has_a_case)
         effect_reference_find (effect->name)->name, effect->name);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_quarter_turns_swap_the_size)
+TEST (quarter_turns_swap_the_size)
 {
   const GstEffect *flip = gst_effect_find ("flip");
   gint method;
@@ -361,50 +367,3 @@ GST_START_TEST (test_quarter_turns_swap_the_size)
     g_free (text);
   }
 }
-GST_END_TEST;
-
-static gint
-count_effects (void)
-{
-  const GstEffect *effect = gst_effects_list ();
-  gint n = 0;
-
-  while (effect[n].name)
-    n++;
-  return n;
-}
-
-static TCase *
-add_case (Suite *suite, const gchar *name)
-{
-  TCase *tc = tcase_create (name);
-
-  suite_add_tcase (suite, tc);
-  tcase_set_timeout (tc, TIMEOUT_S);
-  tcase_add_checked_fixture (tc, frame_setup, frame_teardown);
-  return tc;
-}
-
-/* Several cases, so that processes can share the work: CK_RUN_CASE selects one.
- */
-static Suite *
-effects_suite (void)
-{
-  Suite *suite = suite_create ("effects");
-  TCase *tc;
-
-  tcase_add_loop_test (add_case (suite, "results"), test_effect_is_as_described,
-      0, G_N_ELEMENTS (cases));
-  tcase_add_loop_test (add_case (suite, "formats"), test_effect_converts_format,
-      0, count_effects ());
-  tcase_add_loop_test (
-      add_case (suite, "sizes"), test_effect_scales, 0, G_N_ELEMENTS (scalers));
-  tcase_add_loop_test (add_case (suite, "blocks"), test_effect_in_any_block, 0,
-      count_effects ());
-  tc = add_case (suite, "list");
-  tcase_add_test (tc, test_every_effect_has_a_case);
-  tcase_add_test (tc, test_quarter_turns_swap_the_size);
-  return suite;
-}
-
-GST_CHECK_MAIN (effects);

@@ -91,7 +91,7 @@ static const gchar *zero_copy_sources[] = {
 };
 
 /* The next element gets the buffer that upstream has written. */
-GST_START_TEST (test_upload_copies_nothing)
+TEST_LOOP (upload_copies_nothing, G_N_ELEMENTS (zero_copy_sources))
 {
   GstElement *pipeline =
       test_launch ("%s ! identity name=before ! vkgdrupload name=up ! "
@@ -106,10 +106,9 @@ GST_START_TEST (test_upload_copies_nothing)
   passed_free (before);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* The kernel reads the buffer that upstream has written. */
-GST_START_TEST (test_kernel_reads_what_was_written)
+TEST (kernel_reads_what_was_written)
 {
   GstElement *pipeline = test_launch (
       "videotestsrc num-buffers=10 name=src ! "
@@ -124,7 +123,6 @@ GST_START_TEST (test_kernel_reads_what_was_written)
   passed_free (written);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 static guint64
 figure_of (GstElement *element, const gchar *field)
@@ -183,7 +181,7 @@ check_figures (const gchar *source, const gchar *access, const gchar *field)
   gst_object_unref (pipeline);
 }
 
-GST_START_TEST (test_figures)
+TEST (figures)
 {
   test_set_debug ("bar");
   check_figures ("identity", "direct",
@@ -191,11 +189,10 @@ GST_START_TEST (test_figures)
   check_figures ("identity", "staged", "bytes-staged");
   check_figures ("identity drop-allocation=true", "auto", "bytes-copied");
 }
-GST_END_TEST;
 
 /* kernel-time is the mean of the times that the device has measured, as soon as
  * it has measured one. */
-GST_START_TEST (test_kernel_time)
+TEST (kernel_time)
 {
   GstHarness *h = gst_harness_new_parse (
       "vkgdrupload ! cudafilter kernel=blur ! vkgdrdownload");
@@ -219,7 +216,6 @@ GST_START_TEST (test_kernel_time)
   gst_object_unref (filter);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* --- bytes --------------------------------------------------------------- */
 
@@ -272,7 +268,7 @@ static const struct {
 
 /* Memory of another allocator that is uploaded and downloaded again has the
  * same content. */
-GST_START_TEST (test_anything_goes_up_and_down)
+TEST_LOOP (anything_goes_up_and_down, G_N_ELEMENTS (arbitrary))
 {
   GstElement *pipeline = test_launch (
       "appsrc name=src format=time caps=%s ! vkgdrupload ! identity name=mid ! "
@@ -302,7 +298,6 @@ GST_START_TEST (test_anything_goes_up_and_down)
   g_ptr_array_unref (buffers);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 typedef struct {
   GstElement *src;
@@ -411,18 +406,16 @@ check_recycled (gboolean pinning_fails)
   gst_object_unref (context);
 }
 
-GST_START_TEST (test_recycled_foreign_memory)
+TEST (recycled_foreign_memory)
 {
   check_recycled (FALSE);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_foreign_memory_that_cannot_be_pinned)
+TEST (foreign_memory_that_cannot_be_pinned)
 {
   if (make_pinning_fail ())
     check_recycled (TRUE);
 }
-GST_END_TEST;
 
 static const gchar *pipeline_effects[] = { "copy", "invert", "grayscale",
   "gain", "blur", "sobel" };
@@ -431,7 +424,8 @@ static const gchar *pipeline_formats[] = { "RGBA", "BGRA", "RGBx", "BGRx",
 
 /* The first frame that leaves vkgdrdownload is the one that the reference on
  * the CPU computes. */
-GST_START_TEST (test_effect_in_a_pipeline)
+TEST_LOOP (effect_in_a_pipeline,
+    G_N_ELEMENTS (pipeline_effects) * G_N_ELEMENTS (pipeline_formats))
 {
   const gchar *effect =
       pipeline_effects[__i__ / G_N_ELEMENTS (pipeline_formats)];
@@ -473,10 +467,9 @@ GST_START_TEST (test_effect_in_a_pipeline)
   gst_object_unref (plain);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* The rows of the input have padding, which only GstVideoMeta describes. */
-GST_START_TEST (test_padded_strides)
+TEST (padded_strides)
 {
   GstHarness *h = gst_harness_new_parse (
       "vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload");
@@ -509,11 +502,10 @@ GST_START_TEST (test_padded_strides)
   gst_buffer_unref (buffer);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* --- metadata and caps --------------------------------------------------- */
 
-GST_START_TEST (test_metadata_passes)
+TEST (metadata_passes)
 {
   GstHarness *h = gst_harness_new_parse (
       "vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload");
@@ -570,9 +562,8 @@ GST_START_TEST (test_metadata_passes)
   gst_event_unref (event);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_caps_carry_the_feature)
+TEST (caps_carry_the_feature)
 {
   GstHarness *h = gst_harness_new ("vkgdrupload");
   GstCaps *caps, *expected;
@@ -602,7 +593,6 @@ GST_START_TEST (test_caps_carry_the_feature)
   gst_caps_unref (expected);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 #define FIELDS \
   "interlace-mode=alternate,format=I420,width=32,height=22,framerate=25/1"
@@ -610,7 +600,7 @@ GST_END_TEST;
 /* Buffers with one field each have caps features that do not name system
  * memory. The heights of a GstVideoMeta and of the caps are those of both
  * fields. */
-GST_START_TEST (test_alternating_fields)
+TEST_LOOP (alternating_fields, 2)
 {
   GstHarness *h = gst_harness_new_parse (
       "vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload");
@@ -644,11 +634,10 @@ GST_START_TEST (test_alternating_fields)
   gst_buffer_unref (out);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* --- changes in mid-stream ----------------------------------------------- */
 
-GST_START_TEST (test_renegotiation)
+TEST (renegotiation)
 {
   static const gchar *caps[] = { "RGBA,width=32,height=16",
     "NV12,width=64,height=48", "GRAY8,width=7,height=5",
@@ -693,9 +682,8 @@ GST_START_TEST (test_renegotiation)
   }
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_flush_and_seek)
+TEST (flush_and_seek)
 {
   GstElement *pipeline = test_launch (
       "videotestsrc num-buffers=2000 ! "
@@ -727,9 +715,8 @@ GST_START_TEST (test_flush_and_seek)
   gst_object_unref (bus);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_kernel_and_params_change_while_playing)
+TEST (kernel_and_params_change_while_playing)
 {
   GstHarness *h = gst_harness_new_parse (
       "vkgdrupload ! cudafilter name=f kernel=copy ! vkgdrdownload");
@@ -762,11 +749,10 @@ GST_START_TEST (test_kernel_and_params_change_while_playing)
   gst_object_unref (filter);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* --- several at once ----------------------------------------------------- */
 
-GST_START_TEST (test_tee_with_a_branch_on_the_cpu)
+TEST (tee_with_a_branch_on_the_cpu)
 {
   GstElement *pipeline = test_launch (
       "videotestsrc num-buffers=30 pattern=snow ! "
@@ -780,9 +766,8 @@ GST_START_TEST (test_tee_with_a_branch_on_the_cpu)
   g_ptr_array_unref (buffers);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_two_pipelines_at_once)
+TEST (two_pipelines_at_once)
 {
   GstElement *pipelines[2];
   GstBus *bus;
@@ -810,9 +795,8 @@ GST_START_TEST (test_two_pipelines_at_once)
     gst_object_unref (pipelines[i]);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_elements_share_a_context)
+TEST (elements_share_a_context)
 {
   GstElement *pipeline = test_launch (
       "videotestsrc num-buffers=1 ! "
@@ -838,11 +822,10 @@ GST_START_TEST (test_elements_share_a_context)
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* An element outside of a pipeline uses the context that was set on it at every
  * start. */
-GST_START_TEST (test_context_is_kept_over_a_stop)
+TEST (context_is_kept_over_a_stop)
 {
   GstVkgdrContext *context = test_context_new ();
   GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
@@ -866,7 +849,6 @@ GST_START_TEST (test_context_is_kept_over_a_stop)
   test_assert_last_ref (context);
   gst_object_unref (context);
 }
-GST_END_TEST;
 
 typedef struct {
   GstElement *element;
@@ -895,7 +877,7 @@ ask_and_set (gpointer user_data)
 
 /* A thread sets and queries the context while the element starts and stops. The
  * thread sanitizer finds data races here. */
-GST_START_TEST (test_context_in_several_threads)
+TEST (context_in_several_threads)
 {
   GstVkgdrContext *context = test_context_new (), *used;
   Neighbour neighbour = { gst_element_factory_make ("vkgdrupload", NULL),
@@ -923,11 +905,10 @@ GST_START_TEST (test_context_in_several_threads)
   ASSERT_OBJECT_REFCOUNT (context, "context", 1);
   gst_object_unref (context);
 }
-GST_END_TEST;
 
 /* If one element has the property `device`, its neighbours use the same device.
  * This also works if they start first: elements near the sink start first. */
-GST_START_TEST (test_a_chosen_device_counts_from_the_beginning)
+TEST (a_chosen_device_counts_from_the_beginning)
 {
   GstElement *up = gst_element_factory_make ("vkgdrupload", NULL);
   GstElement *filter = gst_element_factory_make ("cudafilter", NULL);
@@ -967,7 +948,6 @@ GST_START_TEST (test_a_chosen_device_counts_from_the_beginning)
   gst_object_unref (filter);
   gst_object_unref (down);
 }
-GST_END_TEST;
 
 /* A context of the last device. If there are several devices, it is not the
  * first one. */
@@ -1032,7 +1012,7 @@ assert_frame_in (
 
 /* Memory of another object for the same CUDA context is used without a copy.
  * Memory of another device is copied without the CPU. */
-GST_START_TEST (test_memory_of_another_context)
+TEST_LOOP (memory_of_another_context, G_N_ELEMENTS (takers))
 {
   GstHarness *h = gst_harness_new_parse (takers[__i__].launch);
   GstElement *taker = gst_harness_find_element (h, takers[__i__].name);
@@ -1061,10 +1041,9 @@ GST_START_TEST (test_memory_of_another_context)
   gst_harness_teardown (h);
   gst_object_unref (theirs);
 }
-GST_END_TEST;
 
 /* The context of the application is preferred to a new one. */
-GST_START_TEST (test_context_of_the_application)
+TEST (context_of_the_application)
 {
   GstVkgdrContext *context = test_context_new ();
   GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
@@ -1085,7 +1064,6 @@ GST_START_TEST (test_context_of_the_application)
   test_assert_last_ref (context);
   gst_object_unref (context);
 }
-GST_END_TEST;
 
 static GstBusSyncReply
 give_context (GstBus *bus, GstMessage *message, gpointer wrapped)
@@ -1113,7 +1091,7 @@ assert_context_of (
 
 /* The application's context is used even if a neighbour queries the context
  * before the element starts. */
-GST_START_TEST (test_context_that_the_application_gives_when_asked)
+TEST (context_that_the_application_gives_when_asked)
 {
   GstVkgdrContext *context = test_context_new ();
   GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
@@ -1135,7 +1113,6 @@ GST_START_TEST (test_context_that_the_application_gives_when_asked)
   test_assert_last_ref (context);
   gst_object_unref (context);
 }
-GST_END_TEST;
 
 /* --- a slow kernel and a fast source ------------------------------------- */
 
@@ -1162,7 +1139,7 @@ make_writer_pool (GstVkgdrContext *context, GstCaps *caps, guint n_buffers)
 }
 
 /* __i__ is 0 for direct access, and 1 for staged access. */
-GST_START_TEST (test_no_frame_is_torn)
+TEST_LOOP (no_frame_is_torn, 2)
 {
   GstVkgdrContext *context = test_context_new ();
   GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
@@ -1207,11 +1184,10 @@ GST_START_TEST (test_no_frame_is_torn)
   test_assert_last_ref (context);
   gst_object_unref (context);
 }
-GST_END_TEST;
 
 /* --- starts and stops ---------------------------------------------------- */
 
-GST_START_TEST (test_thousand_starts_leave_nothing)
+TEST (thousand_starts_leave_nothing)
 {
   GstVkgdrContext *context = test_context_new ();
   GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
@@ -1248,10 +1224,9 @@ GST_START_TEST (test_thousand_starts_leave_nothing)
   test_assert_last_ref (context);
   gst_object_unref (context);
 }
-GST_END_TEST;
 
 /* The same test, but the device is opened and closed each time. */
-GST_START_TEST (test_devices_are_closed)
+TEST (devices_are_closed)
 {
   guint fds = 0, i;
 
@@ -1268,48 +1243,3 @@ GST_START_TEST (test_devices_are_closed)
   }
   test_assert_fds (fds);
 }
-GST_END_TEST;
-
-static Suite *
-elements_suite (void)
-{
-  Suite *s = suite_create ("elements");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (s, tc);
-  tcase_set_timeout (tc, 120);
-  tcase_add_loop_test (
-      tc, test_upload_copies_nothing, 0, G_N_ELEMENTS (zero_copy_sources));
-  tcase_add_test (tc, test_kernel_reads_what_was_written);
-  tcase_add_test (tc, test_figures);
-  tcase_add_test (tc, test_kernel_time);
-  tcase_add_loop_test (
-      tc, test_anything_goes_up_and_down, 0, G_N_ELEMENTS (arbitrary));
-  tcase_add_test (tc, test_recycled_foreign_memory);
-  tcase_add_test (tc, test_foreign_memory_that_cannot_be_pinned);
-  tcase_add_loop_test (tc, test_effect_in_a_pipeline, 0,
-      G_N_ELEMENTS (pipeline_effects) * G_N_ELEMENTS (pipeline_formats));
-  tcase_add_test (tc, test_padded_strides);
-  tcase_add_test (tc, test_metadata_passes);
-  tcase_add_test (tc, test_caps_carry_the_feature);
-  tcase_add_loop_test (tc, test_alternating_fields, 0, 2);
-  tcase_add_test (tc, test_renegotiation);
-  tcase_add_test (tc, test_flush_and_seek);
-  tcase_add_test (tc, test_kernel_and_params_change_while_playing);
-  tcase_add_test (tc, test_tee_with_a_branch_on_the_cpu);
-  tcase_add_test (tc, test_two_pipelines_at_once);
-  tcase_add_test (tc, test_elements_share_a_context);
-  tcase_add_test (tc, test_context_is_kept_over_a_stop);
-  tcase_add_test (tc, test_context_in_several_threads);
-  tcase_add_test (tc, test_a_chosen_device_counts_from_the_beginning);
-  tcase_add_loop_test (
-      tc, test_memory_of_another_context, 0, G_N_ELEMENTS (takers));
-  tcase_add_test (tc, test_context_of_the_application);
-  tcase_add_test (tc, test_context_that_the_application_gives_when_asked);
-  tcase_add_loop_test (tc, test_no_frame_is_torn, 0, 2);
-  tcase_add_test (tc, test_thousand_starts_leave_nothing);
-  tcase_add_test (tc, test_devices_are_closed);
-  return s;
-}
-
-GST_CHECK_MAIN (elements);

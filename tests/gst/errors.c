@@ -81,57 +81,51 @@ assert_works_without_window (const gchar *reason, const gchar *remedy)
   gst_object_unref (context);
 }
 
-GST_START_TEST (test_no_vulkan_loader)
+TEST (no_vulkan_loader)
 {
   g_unsetenv ("VKGDR_DEBUG");
   g_setenv ("VKGDR_VULKAN_LIBRARY", "/nonexistent/libvulkan.so.1", TRUE);
   assert_works_without_window ("no Vulkan loader", "libvulkan1");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_no_vulkan_driver)
+TEST (no_vulkan_driver)
 {
   g_unsetenv ("VKGDR_DEBUG");
   g_setenv ("VK_DRIVER_FILES", "/nonexistent/icd.json", TRUE);
   g_setenv ("VK_ICD_FILENAMES", "/nonexistent/icd.json", TRUE);
   assert_works_without_window ("Vulkan found no driver", "icd");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_no_cuda_driver)
+TEST (no_cuda_driver)
 {
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
   g_setenv ("VKGDR_SOFTCUDA_DIR", "/nonexistent", TRUE);
   assert_says (error_of (SOURCE "vkgdrupload ! fakesink"), "softcuda",
       "VKGDR_SOFTCUDA_DIR", NULL);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_domain)
+TEST (domain)
 {
   fail_unless_equals_string (
       g_quark_to_string (GST_VKGDR_ERROR), "gst-vkgdr-error-quark");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_unknown_driver)
+TEST (unknown_driver)
 {
   g_setenv ("VKGDR_DRIVER", "bogus", TRUE);
   assert_says (error_of (SOURCE "vkgdrupload ! fakesink"), "VKGDR_DRIVER",
       "bogus", "auto", NULL);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_no_window)
+TEST (no_window)
 {
   g_setenv ("VKGDR_DEBUG", "no-window", TRUE);
   assert_works_without_window ("host-visible", "Resizable BAR");
 }
-GST_END_TEST;
 
 /* The library logs a warning about this value before it has initialised
  * anything else. */
-GST_START_TEST (test_device_that_is_no_number)
+TEST (device_that_is_no_number)
 {
   GstVkgdrContext *context;
   GError *error = NULL;
@@ -143,17 +137,15 @@ GST_START_TEST (test_device_that_is_no_number)
   fail_unless_equals_int (gst_vkgdr_context_get_device (context), 0);
   gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_no_such_device)
+TEST (no_such_device)
 {
   assert_says (error_of (SOURCE "vkgdrupload device=99 ! fakesink"),
       "no CUDA device 99", "vkgdr-info", NULL);
   assert_works ();
 }
-GST_END_TEST;
 
-GST_START_TEST (test_device_of_the_environment)
+TEST (device_of_the_environment)
 {
   g_setenv ("CUDA_DEVICE", "98", TRUE);
   assert_says (
@@ -161,9 +153,8 @@ GST_START_TEST (test_device_of_the_environment)
   g_setenv ("CUDA_DEVICE", "0", TRUE);
   assert_works ();
 }
-GST_END_TEST;
 
-GST_START_TEST (test_software_is_told)
+TEST (software_is_told)
 {
   GstElement *pipeline;
   GstMessage *message;
@@ -191,12 +182,11 @@ GST_START_TEST (test_software_is_told)
   gst_object_unref (bus);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* --- memory -------------------------------------------------------------- */
 
 /* A pool that is larger than the window is slower, but works. */
-GST_START_TEST (test_full_window)
+TEST (full_window)
 {
   GstElement *pipeline;
 
@@ -208,9 +198,8 @@ GST_START_TEST (test_full_window)
   test_play (pipeline);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_full_device)
+TEST (full_device)
 {
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
   g_setenv ("VKGDR_DEBUG", "bar=4M", TRUE);
@@ -229,7 +218,6 @@ GST_START_TEST (test_full_device)
   /* Freed memory can be allocated again. */
   assert_works ();
 }
-GST_END_TEST;
 
 /* What a pipeline does if a call of the driver fails. */
 typedef enum {
@@ -311,7 +299,7 @@ assert_outcome (const gchar *spec, const gchar *call, guint n, Outcome outcome)
 
 /* Each call fails once, at each place where it is made. If there is an error,
  * it names the call. Nothing stays open, and the next start works. */
-GST_START_TEST (test_driver_calls_fail)
+TEST_LOOP (driver_calls_fail, G_N_ELEMENTS (failing))
 {
   guint n, fds = 0;
 
@@ -336,11 +324,10 @@ GST_START_TEST (test_driver_calls_fail)
     g_free (spec);
   }
 }
-GST_END_TEST;
 
 /* --- kernels ------------------------------------------------------------- */
 
-GST_START_TEST (test_bad_kernels)
+TEST (bad_kernels)
 {
   assert_says (
       error_of (SOURCE "vkgdrupload ! cudafilter kernel=nosuch ! fakesink"),
@@ -368,9 +355,8 @@ GST_START_TEST (test_bad_kernels)
       "param", NULL);
   assert_works ();
 }
-GST_END_TEST;
 
-GST_START_TEST (test_location_that_is_no_kernel)
+TEST (location_that_is_no_kernel)
 {
   gchar *path = NULL;
   gint fd = g_file_open_tmp ("vkgdr-test-XXXXXX", &path, NULL);
@@ -388,11 +374,10 @@ GST_START_TEST (test_location_that_is_no_kernel)
   g_free (description);
   g_free (path);
 }
-GST_END_TEST;
 
 /* --- the stream ---------------------------------------------------------- */
 
-GST_START_TEST (test_format_that_kernels_cannot_take)
+TEST (format_that_kernels_cannot_take)
 {
   GstElement *pipeline = test_launch (
       "videotestsrc num-buffers=3 ! "
@@ -403,9 +388,8 @@ GST_START_TEST (test_format_that_kernels_cannot_take)
       test_play_error_with (pipeline, "NV12_64Z32"), "videoconvert", NULL);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_memory_of_another_kind)
+TEST (memory_of_another_kind)
 {
   GstElement *pipeline = test_launch (
       "appsrc name=src format=time caps=\"video/x-raw(memory:VkgdrMemory),"
@@ -418,34 +402,3 @@ GST_START_TEST (test_memory_of_another_kind)
   gst_object_unref (src);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
-
-static Suite *
-errors_suite (void)
-{
-  Suite *s = suite_create ("errors");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (s, tc);
-  tcase_set_timeout (tc, 120);
-  tcase_add_test (tc, test_no_vulkan_loader);
-  tcase_add_test (tc, test_no_vulkan_driver);
-  tcase_add_test (tc, test_no_cuda_driver);
-  tcase_add_test (tc, test_domain);
-  tcase_add_test (tc, test_unknown_driver);
-  tcase_add_test (tc, test_no_window);
-  tcase_add_test (tc, test_device_that_is_no_number);
-  tcase_add_test (tc, test_no_such_device);
-  tcase_add_test (tc, test_device_of_the_environment);
-  tcase_add_test (tc, test_software_is_told);
-  tcase_add_test (tc, test_full_window);
-  tcase_add_test (tc, test_full_device);
-  tcase_add_loop_test (tc, test_driver_calls_fail, 0, G_N_ELEMENTS (failing));
-  tcase_add_test (tc, test_bad_kernels);
-  tcase_add_test (tc, test_location_that_is_no_kernel);
-  tcase_add_test (tc, test_format_that_kernels_cannot_take);
-  tcase_add_test (tc, test_memory_of_another_kind);
-  return s;
-}
-
-GST_CHECK_MAIN (errors);

@@ -448,17 +448,28 @@ check_failures (gint i, Manner manner)
     n = next_call (n, manner);
 }
 
-GST_START_TEST (test_each_call_fails)
+static void
+setup (void)
+{
+  /* The test needs hundreds of starts. On a GPU, these take minutes, and test
+   * nothing else. */
+  g_setenv ("VKGDR_DRIVER", "software", TRUE);
+  g_setenv ("VKGDR_DEBUG", "bar", FALSE); /* or "no-vulkan" */
+  test_frames_register ();
+  has_window = test_has_window ();
+}
+
+TEST_FIXTURE (setup, NULL);
+
+TEST_LOOP (each_call_fails, count_cases ())
 {
   check_failures (__i__, ONCE);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_each_call_goes_on_failing)
+TEST_LOOP (each_call_goes_on_failing, count_cases ())
 {
   check_failures (__i__, FOR_GOOD);
 }
-GST_END_TEST;
 
 /* --- memory that cannot be pinned ---------------------------------------- */
 
@@ -476,7 +487,7 @@ count_told (GstDebugCategory *category, GstDebugLevel level, const gchar *file,
 
 /* The memory that upstream recycles is copied instead, and one message says
  * so. */
-GST_START_TEST (test_memory_that_cannot_be_pinned)
+TEST (memory_that_cannot_be_pinned)
 {
   GstElement *pipeline;
 
@@ -504,7 +515,6 @@ GST_START_TEST (test_memory_that_cannot_be_pinned)
   gst_object_unref (pipeline);
   assert_nothing_lives ("pinning");
 }
-GST_END_TEST;
 
 /* --- other elements ------------------------------------------------------ */
 
@@ -550,7 +560,7 @@ check_other (guint other, Call call, gint n, const gchar *socket)
 
 /* An error that reaches the bus says which call has failed, even if the element
  * that cannot continue is upstream. */
-GST_START_TEST (test_calls_of_other_elements_fail)
+TEST_LOOP (calls_of_other_elements_fail, 4 * G_N_ELEMENTS (others))
 {
   static const Call calls[] = { CALL_cuEventQuery, CALL_cuImportExternalMemory,
     CALL_cuMemAlloc, CALL_cuMemHostAlloc };
@@ -570,34 +580,3 @@ GST_START_TEST (test_calls_of_other_elements_fail)
   folder_remove (folder);
   g_free (socket);
 }
-GST_END_TEST;
-
-static void
-setup (void)
-{
-  /* The test needs hundreds of starts. On a GPU, these take minutes, and test
-   * nothing else. */
-  g_setenv ("VKGDR_DRIVER", "software", TRUE);
-  g_setenv ("VKGDR_DEBUG", "bar", FALSE); /* or "no-vulkan" */
-  test_frames_register ();
-  has_window = test_has_window ();
-}
-
-static Suite *
-failures_suite (void)
-{
-  Suite *s = suite_create ("failures");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (s, tc);
-  tcase_set_timeout (tc, 60);
-  tcase_add_checked_fixture (tc, setup, NULL);
-  tcase_add_loop_test (tc, test_each_call_fails, 0, count_cases ());
-  tcase_add_loop_test (tc, test_each_call_goes_on_failing, 0, count_cases ());
-  tcase_add_test (tc, test_memory_that_cannot_be_pinned);
-  tcase_add_loop_test (
-      tc, test_calls_of_other_elements_fail, 0, 4 * G_N_ELEMENTS (others));
-  return s;
-}
-
-GST_CHECK_MAIN (failures);

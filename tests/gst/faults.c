@@ -151,7 +151,11 @@ assert_no_more_of (GstElement *pipeline, const gchar *name)
 
 /* --- a kernel without an end --------------------------------------------- */
 
-GST_START_TEST (test_endless_kernel)
+/* Valgrind runs one thread at a time, and this would be the endless kernel. It
+ * also reports memory that is not freed as leaks. */
+TEST_ONLY_IF (!test_is_on_valgrind ());
+
+TEST (endless_kernel)
 {
   GstElement *pipeline =
       launch (ENDLESS, LIMIT, SOURCE FILTER " ! vkgdrdownload ! fakesink");
@@ -161,10 +165,9 @@ GST_START_TEST (test_endless_kernel)
   assert_no_more_of (pipeline, "filter");
   stop (pipeline);
 }
-GST_END_TEST;
 
 /* No element waits for the frame, and no other frame follows. */
-GST_START_TEST (test_endless_kernel_on_the_last_frame)
+TEST (endless_kernel_on_the_last_frame)
 {
   GstElement *pipeline = launch (ENDLESS, LIMIT,
       "videotestsrc num-buffers=1 ! video/x-raw,format=RGBA,width=64,height=48 "
@@ -174,7 +177,6 @@ GST_START_TEST (test_endless_kernel_on_the_last_frame)
   assert_tells_of_endless (next_error_of (pipeline, "filter"));
   stop (pipeline);
 }
-GST_END_TEST;
 
 /* Mapping a frame that an endless kernel writes fails. */
 static gpointer
@@ -193,7 +195,7 @@ map_frame (gpointer data)
 
 static const gchar *const sinks[] = { "vkgdrdownload ! appsink", "appsink" };
 
-GST_START_TEST (test_reader_of_endless_kernel)
+TEST_LOOP (reader_of_endless_kernel, G_N_ELEMENTS (sinks))
 {
   gchar *description = g_strdup_printf (
       SOURCE FILTER " ! %s name=sink sync=false async=false", sinks[__i__]);
@@ -209,10 +211,9 @@ GST_START_TEST (test_reader_of_endless_kernel)
   gst_object_unref (sink);
   stop (pipeline);
 }
-GST_END_TEST;
 
 /* All buffers of the pool that upstream uses wait for the kernel. */
-GST_START_TEST (test_pool_of_endless_kernel)
+TEST (pool_of_endless_kernel)
 {
   GstElement *pipeline = launch (ENDLESS, LIMIT, SOURCE FILTER " ! fakesink");
 
@@ -220,7 +221,6 @@ GST_START_TEST (test_pool_of_endless_kernel)
   assert_tells_of_endless (next_error_of (pipeline, "upload"));
   stop (pipeline);
 }
-GST_END_TEST;
 
 static gint n_memories; /* atomic; how many memories were seen */
 static gint n_freed;    /* atomic; how many of them were freed */
@@ -258,7 +258,7 @@ watch_input_of_upload (GstElement *pipeline)
 
 /* The foreign memory of upstream is pinned. The driver unpins it only when the
  * device is idle, so it is not freed while the kernel runs. */
-GST_START_TEST (test_foreign_memory_of_endless_kernel)
+TEST (foreign_memory_of_endless_kernel)
 {
   GstElement *pipeline = launch (ENDLESS_LATER, LIMIT,
       "videotestsrc ! video/x-raw,format=RGBA,width=640,height=480 ! "
@@ -271,7 +271,6 @@ GST_START_TEST (test_foreign_memory_of_endless_kernel)
   fail_unless (g_atomic_int_get (&n_freed) < g_atomic_int_get (&n_memories),
       "all of %d memories were freed", g_atomic_int_get (&n_memories));
 }
-GST_END_TEST;
 
 static void
 on_failed (GstVkgdrStream *stream, GError *error, gint *n)
@@ -282,7 +281,7 @@ on_failed (GstVkgdrStream *stream, GError *error, gint *n)
 /* A thread that launches kernels and never waits gets an error before the
  * driver's queue is full. With a full queue, the driver would block the
  * thread. */
-GST_START_TEST (test_launches_behind_endless_kernel)
+TEST (launches_behind_endless_kernel)
 {
   GstVkgdrContext *context = test_context_new ();
   GstVkgdrStream *stream = test_stream_new (context);
@@ -315,10 +314,9 @@ GST_START_TEST (test_launches_behind_endless_kernel)
   gst_object_unref (stream);
   gst_object_unref (context);
 }
-GST_END_TEST;
 
 /* The pipeline is stopped before the time limit is over. */
-GST_START_TEST (test_stop_of_endless_kernel)
+TEST (stop_of_endless_kernel)
 {
   GstElement *pipeline =
       launch (ENDLESS, LIMIT, SOURCE FILTER " ! vkgdrdownload ! fakesink");
@@ -327,7 +325,6 @@ GST_START_TEST (test_stop_of_endless_kernel)
   gst_element_get_state (pipeline, NULL, NULL, GST_SECOND / 10);
   stop (pipeline);
 }
-GST_END_TEST;
 
 static void
 on_handoff (
@@ -362,7 +359,7 @@ wait_frames (gint *frames, gint n)
 }
 
 /* Other pipelines continue, even those on the same CUDA context. */
-GST_START_TEST (test_other_pipelines)
+TEST (other_pipelines)
 {
   gint frames_near = 0, frames_far = 0;
   GstElement *near = launch_counted (
@@ -385,14 +382,13 @@ GST_START_TEST (test_other_pipelines)
   wait_frames (&frames_far, 10);
   stop (far);
 }
-GST_END_TEST;
 
 static const gchar *const neighbours[] = { "vkgdrupload ! cudafilter",
   "vkgdrupload" };
 
 /* A pipeline is stopped while the kernel of another one runs, before its time
  * limit is over. It frees memory, for which the driver waits. */
-GST_START_TEST (test_stop_beside_endless_kernel)
+TEST_LOOP (stop_beside_endless_kernel, G_N_ELEMENTS (neighbours))
 {
   gchar *description =
       g_strconcat (SOURCE, neighbours[__i__], " ! vkgdrdownload", NULL);
@@ -410,11 +406,10 @@ GST_START_TEST (test_stop_beside_endless_kernel)
   assert_tells_of_endless (next_error_of (pipeline, "filter"));
   stop (pipeline);
 }
-GST_END_TEST;
 
 /* The driver cannot load a kernel while another kernel does not end. An element
  * that needs to load one posts an error instead of waiting for ever. */
-GST_START_TEST (test_start_on_hung_device)
+TEST (start_on_hung_device)
 {
   GstElement *pipeline =
       launch (ENDLESS, LIMIT, SOURCE FILTER " ! vkgdrdownload ! fakesink");
@@ -429,14 +424,15 @@ GST_START_TEST (test_start_on_hung_device)
   stop (other);
   stop (pipeline);
 }
-GST_END_TEST;
+
+TEST_ONLY_IF (TRUE);
 
 /* --- slow kernels -------------------------------------------------------- */
 
 /* Each kernel takes much less than the limit, even on a busy machine, where
  * each of its sleeps may end some milliseconds late. In launches.c, the queued
  * kernels together take longer than the limit. */
-GST_START_TEST (test_slow_kernels)
+TEST (slow_kernels)
 {
   gchar *source = g_strdup_printf (SLOW, 20);
   GstElement *pipeline = launch (source, 4 * LIMIT,
@@ -449,9 +445,8 @@ GST_START_TEST (test_slow_kernels)
   gst_object_unref (pipeline);
   g_free (source);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_no_limit)
+TEST (no_limit)
 {
   gchar *source = g_strdup_printf (SLOW, 1200);
   GstElement *pipeline = launch (source, 0,
@@ -462,7 +457,6 @@ GST_START_TEST (test_no_limit)
   gst_object_unref (pipeline);
   g_free (source);
 }
-GST_END_TEST;
 
 #define VICTIM " ! cudafilter name=victim kernel-timeout=300"
 
@@ -475,7 +469,7 @@ static const gchar *const victims[] = {
 
 /* A filter that waits for the kernel of another filter is not reported as the
  * cause. */
-GST_START_TEST (test_blame)
+TEST_LOOP (blame, test_is_on_valgrind () ? 0 : G_N_ELEMENTS (victims))
 {
   gchar *description =
       g_strconcat (SOURCE, victims[__i__], " ! vkgdrdownload ! fakesink", NULL);
@@ -486,7 +480,6 @@ GST_START_TEST (test_blame)
   stop (pipeline);
   g_free (description);
 }
-GST_END_TEST;
 
 /* Waits until the device has done all work of the context. */
 static void
@@ -519,7 +512,7 @@ play_soon (GstElement *pipeline)
 
 /* After the slow kernel has ended, the same pipeline works again with a longer
  * limit. */
-GST_START_TEST (test_recovery)
+TEST_IF (recovery, !test_is_on_valgrind ())
 {
   GstVkgdrContext *context = test_context_new ();
   gchar *source = g_strdup_printf (SLOW, 1000);
@@ -544,7 +537,6 @@ GST_START_TEST (test_recovery)
   gst_object_unref (context);
   g_free (source);
 }
-GST_END_TEST;
 
 /* --- kernels that fail --------------------------------------------------- */
 
@@ -560,7 +552,7 @@ assert_tells_to_restart (GstElement *pipeline)
   gst_object_unref (pipeline);
 }
 
-GST_START_TEST (test_trapped_kernel)
+TEST (trapped_kernel)
 {
   GstElement *pipeline =
       launch (TRAPPED, LIMIT, SOURCE FILTER " ! vkgdrdownload ! fakesink");
@@ -576,7 +568,6 @@ GST_START_TEST (test_trapped_kernel)
       "videotestsrc num-buffers=3 ! vkgdrupload ! cudafilter kernel=invert ! "
       "vkgdrdownload ! fakesink"));
 }
-GST_END_TEST;
 
 /* The kernel fails some time after it began. */
 #define TRAPPED_LATE \
@@ -602,7 +593,7 @@ static const struct {
 
 /* EOS comes after the work: the first message is the error of the element whose
  * kernel it was. */
-GST_START_TEST (test_fault_in_the_last_frame)
+TEST_LOOP (fault_in_the_last_frame, G_N_ELEMENTS (last_frames))
 {
   gchar *description = g_strdup_printf (
       "videotestsrc num-buffers=%d ! video/x-raw,format=RGBA,width=64,height=48"
@@ -629,10 +620,9 @@ GST_START_TEST (test_fault_in_the_last_frame)
   stop (pipeline);
   g_free (description);
 }
-GST_END_TEST;
 
 /* The pipeline is stopped while the kernel runs that is going to fail. */
-GST_START_TEST (test_fault_after_stop)
+TEST (fault_after_stop)
 {
   GstElement *pipeline =
       launch (TRAPPED_LATE, 5000, SOURCE FILTER " ! fakesink");
@@ -650,10 +640,9 @@ GST_START_TEST (test_fault_after_stop)
   gst_object_unref (bus);
   stop (pipeline);
 }
-GST_END_TEST;
 
 /* The pipeline still has the context that failed. */
-GST_START_TEST (test_restart_after_trapped_kernel)
+TEST (restart_after_trapped_kernel)
 {
   GstElement *pipeline = launch (TRAPPED, LIMIT,
       "videotestsrc num-buffers=3 ! " FILTER " ! vkgdrdownload ! fakesink");
@@ -671,7 +660,6 @@ GST_START_TEST (test_restart_after_trapped_kernel)
   gst_object_unref (filter);
   assert_tells_to_restart (pipeline);
 }
-GST_END_TEST;
 
 /* --- a driver that fails ------------------------------------------------- */
 
@@ -692,7 +680,7 @@ static const struct {
 static const gchar *const lost_calls[] = { "cuLaunchKernel:2+",
   "cuEventRecord:5+", "cuEventQuery:3+", "cuMemcpyDtoHAsync:2+", "*:200+" };
 
-GST_START_TEST (test_lost_device)
+TEST_LOOP (lost_device, G_N_ELEMENTS (losses))
 {
   gint frames = 0;
   GstElement *far =
@@ -736,43 +724,3 @@ GST_START_TEST (test_lost_device)
   }
   stop (far);
 }
-GST_END_TEST;
-
-static Suite *
-faults_suite (void)
-{
-  Suite *s = suite_create ("faults");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (s, tc);
-  tcase_set_timeout (tc, 60);
-  tcase_add_test (tc, test_slow_kernels);
-  tcase_add_test (tc, test_no_limit);
-  tcase_add_test (tc, test_trapped_kernel);
-  tcase_add_loop_test (
-      tc, test_fault_in_the_last_frame, 0, G_N_ELEMENTS (last_frames));
-  tcase_add_test (tc, test_fault_after_stop);
-  tcase_add_test (tc, test_restart_after_trapped_kernel);
-  tcase_add_loop_test (tc, test_lost_device, 0, G_N_ELEMENTS (losses));
-  /* Valgrind runs one thread at a time, and this would be the endless kernel.
-   * It also reports memory that is not freed as leaks. */
-  if (test_is_on_valgrind ())
-    return s;
-  tcase_add_test (tc, test_endless_kernel);
-  tcase_add_test (tc, test_endless_kernel_on_the_last_frame);
-  tcase_add_loop_test (
-      tc, test_reader_of_endless_kernel, 0, G_N_ELEMENTS (sinks));
-  tcase_add_test (tc, test_pool_of_endless_kernel);
-  tcase_add_test (tc, test_foreign_memory_of_endless_kernel);
-  tcase_add_test (tc, test_launches_behind_endless_kernel);
-  tcase_add_test (tc, test_stop_of_endless_kernel);
-  tcase_add_test (tc, test_other_pipelines);
-  tcase_add_loop_test (
-      tc, test_stop_beside_endless_kernel, 0, G_N_ELEMENTS (neighbours));
-  tcase_add_test (tc, test_start_on_hung_device);
-  tcase_add_loop_test (tc, test_blame, 0, G_N_ELEMENTS (victims));
-  tcase_add_test (tc, test_recovery);
-  return s;
-}
-
-GST_CHECK_MAIN (faults);

@@ -143,20 +143,21 @@ check_in_place (guint f, guint k)
   gst_harness_teardown (h);
 }
 
+TEST_FIXTURE (test_setup, test_teardown);
+
 /* The result is the same in place and in another buffer. A buffer is only
  * overwritten if there is no other reference to it. */
-GST_START_TEST (test_in_place)
+TEST_LOOP (in_place, G_N_ELEMENTS (fillers))
 {
   guint f;
 
   for (f = 0; f < G_N_ELEMENTS (formats); f++)
     check_in_place (f, __i__);
 }
-GST_END_TEST;
 
 /* The frame has a layout that only GstVideoMeta describes. It is processed in
  * place only if the next element reads this meta. */
-GST_START_TEST (test_in_place_needs_the_layout)
+TEST (in_place_needs_the_layout)
 {
   GstHarness *h = harness_new_filter ("kernel", "invert");
   gsize offset[GST_VIDEO_MAX_PLANES] = { 64 };
@@ -183,11 +184,10 @@ GST_START_TEST (test_in_place_needs_the_layout)
   }
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* Even if downstream supports GstVideoCropMeta, the filter does not, and does
  * not propose it. */
-GST_START_TEST (test_proposes_no_crop)
+TEST (proposes_no_crop)
 {
   GstHarness *h = harness_new_filter ("kernel", "invert");
   GstCaps *caps = gst_caps_from_string (
@@ -207,10 +207,9 @@ GST_START_TEST (test_proposes_no_crop)
   gst_query_unref (query);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* Kernels that work in place alternate with others. */
-GST_START_TEST (test_in_place_changes)
+TEST (in_place_changes)
 {
   GstHarness *h = harness_new_filter ("kernel", "invert");
   const gchar *names[] = { "invert", "blur", "copy", "sobel" };
@@ -230,10 +229,9 @@ GST_START_TEST (test_in_place_changes)
   }
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* Checks the metadata of a buffer, in place and in another buffer. */
-GST_START_TEST (test_metadata)
+TEST_LOOP (metadata, 2)
 {
   GstHarness *h = harness_new_filter ("kernel", __i__ ? "blur" : "invert");
   GstCaps *reference = gst_caps_new_empty_simple ("timestamp/x-test");
@@ -269,11 +267,10 @@ GST_START_TEST (test_metadata)
   gst_caps_unref (reference);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* A region of interest would be at the wrong place in a turned or mirrored
  * picture, so it is dropped. Other metas stay. */
-GST_START_TEST (test_flip_drops_regions)
+TEST_LOOP (flip_drops_regions, 8)
 {
   gchar *params = g_strdup_printf ("params,method=(int)%d", __i__);
   GstHarness *h = harness_new_filter ("kernel", "flip");
@@ -295,11 +292,12 @@ GST_START_TEST (test_flip_drops_regions)
   gst_harness_teardown (h);
   g_free (params);
 }
-GST_END_TEST;
+
+TEST_FIXTURE (NULL, NULL);
 
 /* A tee sends the same buffer to two branches. The filter in one branch does
  * not change the frames of the other branch. */
-GST_START_TEST (test_tee)
+TEST (tee)
 {
   GstElement *pipeline = test_launch (
       "appsrc name=src format=time caps=video/x-raw,format=GRAY8,width=64,"
@@ -327,7 +325,6 @@ GST_START_TEST (test_tee)
   gst_object_unref (src);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* --- caps ---------------------------------------------------------------- */
 
@@ -439,7 +436,7 @@ push_frame (GstHarness *h, const gchar *caps_text)
       h, black_frame_new (GST_VIDEO_INFO_SIZE (&info))));
 }
 
-GST_START_TEST (test_conversions)
+TEST_LOOP (conversions, G_N_ELEMENTS (conversions))
 {
   gchar *input = g_strconcat ("video/x-raw,framerate=25/1,interlace-mode="
                               "progressive,",
@@ -469,10 +466,9 @@ GST_START_TEST (test_conversions)
   g_free (asked);
   g_free (input);
 }
-GST_END_TEST;
 
 /* The output has another format and half the size. */
-GST_START_TEST (test_converted_bytes)
+TEST (converted_bytes)
 {
   GstHarness *h = harness_new_between (
       "__global__ void red (VkgdrFrame in, VkgdrFrame out) { " AT
@@ -497,7 +493,6 @@ GST_START_TEST (test_converted_bytes)
   g_free (data);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 #define COPY "__global__ void copy (VkgdrSamples in, VkgdrSamples out) { }"
 
@@ -520,7 +515,7 @@ static const struct {
 };
 
 /* If caps cannot be made, the element that cannot make them posts the error. */
-GST_START_TEST (test_impossible_caps)
+TEST_LOOP (impossible_caps, G_N_ELEMENTS (impossible))
 {
   GstElement *pipeline = test_launch ("%s ! cudafilter %s ! fakesink",
       impossible[__i__].before, impossible[__i__].properties);
@@ -530,7 +525,6 @@ GST_START_TEST (test_impossible_caps)
   g_error_free (error);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 static void
 check_size (GstHarness *h, gint width, gint height)
@@ -555,7 +549,7 @@ check_size (GstHarness *h, gint width, gint height)
 }
 
 /* output-caps and the kernel change while frames pass. */
-GST_START_TEST (test_negotiated_again)
+TEST (negotiated_again)
 {
   GstHarness *h = harness_new_between (NEAREST, NULL, NULL);
   GstElement *filter = gst_harness_find_element (h, "cudafilter");
@@ -578,11 +572,10 @@ GST_START_TEST (test_negotiated_again)
   gst_object_unref (filter);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* The effect computes its output's size, which depends on a parameter. A frame
  * that is rotated by 90 degrees has the inverse pixel-aspect-ratio. */
-GST_START_TEST (test_effect_with_a_size)
+TEST (effect_with_a_size)
 {
   GstHarness *h = gst_harness_new_parse (
       "vkgdrupload ! cudafilter kernel=flip params=params,method=0 ! "
@@ -611,9 +604,8 @@ GST_START_TEST (test_effect_with_a_size)
   gst_object_unref (filter);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_impossible_while_playing)
+TEST (impossible_while_playing)
 {
   GstHarness *h = harness_new_between (NEAREST, NULL, NULL);
   GstElement *filter = gst_harness_find_element (h, "cudafilter");
@@ -641,7 +633,6 @@ GST_START_TEST (test_impossible_while_playing)
   gst_object_unref (filter);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* --- audio and bytes ----------------------------------------------------- */
 
@@ -685,7 +676,7 @@ filter_once (
   return buffer;
 }
 
-GST_START_TEST (test_audio_int)
+TEST (audio_int)
 {
   gint16 in[600], out[600];
   GstBuffer *buffer;
@@ -702,9 +693,8 @@ GST_START_TEST (test_audio_int)
     fail_unless_equals_int (out[i], in[i] * (gint) (i % 3 + 2));
   gst_buffer_unref (buffer);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_audio_float)
+TEST (audio_float)
 {
   gfloat in[1024], out[1024];
   GstBuffer *buffer;
@@ -720,7 +710,6 @@ GST_START_TEST (test_audio_float)
     fail_unless (out[i] == 2 * in[i]);
   gst_buffer_unref (buffer);
 }
-GST_END_TEST;
 
 static const gchar *shapes[] = {
   "source=\"" XOR "\"",
@@ -730,7 +719,7 @@ static const gchar *shapes[] = {
   "source=\"" XOR_STRIDE "\" block=64 grid=1",
 };
 
-GST_START_TEST (test_bytes)
+TEST_LOOP (bytes, G_N_ELEMENTS (shapes))
 {
   gsize size = 65537, i;
   gchar *properties =
@@ -749,10 +738,9 @@ GST_START_TEST (test_bytes)
   g_free (data);
   g_free (properties);
 }
-GST_END_TEST;
 
 /* The first blocks of a file. */
-GST_START_TEST (test_file)
+TEST (file)
 {
   GstElement *pipeline = test_launch (
       "filesrc location=/proc/self/exe blocksize=4096 num-buffers=5 ! "
@@ -768,7 +756,6 @@ GST_START_TEST (test_file)
   g_ptr_array_unref (buffers);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 static const struct {
   const gchar *before, *properties, *word;
@@ -790,7 +777,7 @@ static const struct {
       "VkgdrFrame" },
 };
 
-GST_START_TEST (test_mismatches)
+TEST_LOOP (mismatches, G_N_ELEMENTS (mismatches))
 {
   GstElement *pipeline = test_launch ("%s ! vkgdrupload ! cudafilter %s ! "
                                       "fakesink",
@@ -799,10 +786,9 @@ GST_START_TEST (test_mismatches)
   g_error_free (test_play_error_with (pipeline, mismatches[__i__].word));
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* Frames are processed with blocks that the user has chosen. */
-GST_START_TEST (test_shapes_of_frames)
+TEST (shapes_of_frames)
 {
   const gchar *shape[] = { "", "block=8x4", "block=64", "block=1x256" };
   guint8 data[100 * 37], out[100 * 37];
@@ -823,7 +809,6 @@ GST_START_TEST (test_shapes_of_frames)
     g_free (properties);
   }
 }
-GST_END_TEST;
 
 /* --- elements outside of the plugin -------------------------------------- */
 
@@ -866,7 +851,7 @@ check_border (const gchar *description)
   gst_harness_teardown (h);
 }
 
-GST_START_TEST (test_cpu_example)
+TEST_LOOP (cpu_example, 2)
 {
   if (__i__)
     test_set_debug ("bar");
@@ -879,9 +864,8 @@ GST_START_TEST (test_cpu_example)
                 "t. ! vkgdrexampleborder ! "
                 "cudafilter kernel=invert ! vkgdrdownload");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_gpu_example)
+TEST (gpu_example)
 {
   guint8 data[4] = { 100, 0, 200, 9 }, out[4];
   GstElement *tint;
@@ -909,7 +893,6 @@ GST_START_TEST (test_gpu_example)
   gst_object_unref (tint);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* An element that maps frames for the CPU instead of queueing work, and does
  * not use fences. */
@@ -1026,14 +1009,13 @@ check_mapper (const gchar *name, gboolean use_cpu, gboolean in_place)
   g_free (elements);
 }
 
-GST_START_TEST (test_mapping_filter)
+TEST_LOOP (mapping_filter, 4)
 {
   gboolean use_cpu = __i__ & 1, in_place = (__i__ & 2) != 0;
 
   gst_element_register (NULL, "testmapper", GST_RANK_NONE, TYPE_MAPPER);
   check_mapper ("testmapper", use_cpu, in_place);
 }
-GST_END_TEST;
 
 /* An element for frames that has only a function for the CPU. */
 
@@ -1073,7 +1055,7 @@ frame_mapper_init (FrameMapper *self)
 }
 
 /* Such an element uses the CPU, whatever it was set to. */
-GST_START_TEST (test_filter_with_the_cpu_only)
+TEST_LOOP (filter_with_the_cpu_only, 4)
 {
   gboolean use_cpu = __i__ & 1, in_place = (__i__ & 2) != 0;
 
@@ -1081,11 +1063,10 @@ GST_START_TEST (test_filter_with_the_cpu_only)
       NULL, "testframemapper", GST_RANK_NONE, TYPE_FRAME_MAPPER);
   check_mapper ("testframemapper", use_cpu, in_place);
 }
-GST_END_TEST;
 
 /* Without GStreamer's CUDA elements in the process, their memory cannot be
  * used. */
-GST_START_TEST (test_cuda_memory_without_its_elements)
+TEST (cuda_memory_without_its_elements)
 {
   GstBuffer *buffer = black_frame_new (64 * 48 * 4);
   GstElement *pipeline, *src;
@@ -1106,48 +1087,3 @@ GST_START_TEST (test_cuda_memory_without_its_elements)
   gst_object_unref (src);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
-
-static Suite *
-filter_suite (void)
-{
-  Suite *s = suite_create ("filter");
-  TCase *tc = tcase_create ("buffers");
-  TCase *general = tcase_create ("general");
-
-  suite_add_tcase (s, tc);
-  tcase_set_timeout (tc, 120);
-  tcase_add_checked_fixture (tc, test_setup, test_teardown);
-  tcase_add_loop_test (tc, test_in_place, 0, G_N_ELEMENTS (fillers));
-  tcase_add_test (tc, test_in_place_needs_the_layout);
-  tcase_add_test (tc, test_in_place_changes);
-  tcase_add_test (tc, test_proposes_no_crop);
-  tcase_add_loop_test (tc, test_metadata, 0, 2);
-  tcase_add_loop_test (tc, test_flip_drops_regions, 0, 8);
-
-  suite_add_tcase (s, general);
-  tcase_set_timeout (general, 120);
-  tcase_add_test (general, test_tee);
-  tcase_add_loop_test (
-      general, test_conversions, 0, G_N_ELEMENTS (conversions));
-  tcase_add_test (general, test_converted_bytes);
-  tcase_add_loop_test (
-      general, test_impossible_caps, 0, G_N_ELEMENTS (impossible));
-  tcase_add_test (general, test_negotiated_again);
-  tcase_add_test (general, test_effect_with_a_size);
-  tcase_add_test (general, test_impossible_while_playing);
-  tcase_add_test (general, test_audio_int);
-  tcase_add_test (general, test_audio_float);
-  tcase_add_loop_test (general, test_bytes, 0, G_N_ELEMENTS (shapes));
-  tcase_add_test (general, test_file);
-  tcase_add_loop_test (general, test_mismatches, 0, G_N_ELEMENTS (mismatches));
-  tcase_add_test (general, test_shapes_of_frames);
-  tcase_add_loop_test (general, test_cpu_example, 0, 2);
-  tcase_add_test (general, test_gpu_example);
-  tcase_add_loop_test (general, test_mapping_filter, 0, 4);
-  tcase_add_loop_test (general, test_filter_with_the_cpu_only, 0, 4);
-  tcase_add_test (general, test_cuda_memory_without_its_elements);
-  return s;
-}
-
-GST_CHECK_MAIN (filter);

@@ -149,12 +149,13 @@ check_child_after_a_pipeline (void)
   assert_child_ends ();
 }
 
-GST_START_TEST (test_child_after_a_pipeline)
+TEST_FIXTURE (test_setup, test_teardown);
+
+TEST (child_after_a_pipeline)
 {
   if (is_testable ())
     check_child_after_a_pipeline ();
 }
-GST_END_TEST;
 
 static void
 note_release (gpointer data)
@@ -201,25 +202,8 @@ check_child_while_the_device_works (void)
   gst_object_unref (allocator);
 }
 
-GST_START_TEST (test_child_while_the_device_works)
+TEST (child_while_the_device_works)
 {
   if (is_testable ())
     check_child_while_the_device_works ();
 }
-GST_END_TEST;
-
-static Suite *
-fork_suite (void)
-{
-  Suite *suite = suite_create ("fork");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_add_checked_fixture (tc, test_setup, test_teardown);
-  tcase_set_timeout (tc, 60);
-  tcase_add_test (tc, test_child_after_a_pipeline);
-  tcase_add_test (tc, test_child_while_the_device_works);
-  return suite;
-}
-
-GST_CHECK_MAIN (fork);

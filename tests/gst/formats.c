@@ -14,6 +14,7 @@
 #include <gst/check/gstcheck.h>
 #include <gst/vkgdr/vkgdr.h>
 
+#include "case.h"
 #include "frames.h"
 
 #define TABLE_BEGIN \
@@ -256,7 +257,9 @@ check_format (GstVideoFormat format, gint width, gint height)
   }
 }
 
-GST_START_TEST (test_formats_are_read_and_written)
+TEST_FIXTURE (setup, teardown);
+
+TEST_LOOP (formats_are_read_and_written, G_N_ELEMENTS (sizes))
 {
   guint i, n;
   const GstVideoFormat *formats = gst_vkgdr_kernel_list_formats (&n);
@@ -265,7 +268,6 @@ GST_START_TEST (test_formats_are_read_and_written)
   for (i = 0; i < n; i++)
     check_format (formats[i], sizes[__i__].width, sizes[__i__].height);
 }
-GST_END_TEST;
 
 /* --- which formats ------------------------------------------------------- */
 
@@ -291,7 +293,9 @@ find_obstacle (const GstVideoFormatInfo *finfo)
   return GST_VIDEO_FORMAT_INFO_HAS_PALETTE (finfo) ? "palette" : NULL;
 }
 
-GST_START_TEST (test_only_formats_without_a_meaning_are_refused)
+TEST_FIXTURE (NULL, NULL);
+
+TEST (only_formats_without_a_meaning_are_refused)
 {
   guint i, n;
   const GstVideoFormat *all = gst_video_formats_raw (&n);
@@ -316,7 +320,6 @@ GST_START_TEST (test_only_formats_without_a_meaning_are_refused)
   fail_if (is_listed (GST_VIDEO_FORMAT_UNKNOWN));
   fail_if (is_listed (GST_VIDEO_FORMAT_ENCODED));
 }
-GST_END_TEST;
 
 /* --- the table ----------------------------------------------------------- */
 
@@ -441,7 +444,7 @@ write_table (const gchar *path, const gchar *text, const gchar *begin,
   g_free (changed);
 }
 
-GST_START_TEST (test_table_of_formats_is_true)
+TEST (table_of_formats_is_true)
 {
   const gchar *path = DOCS_FOLDER "/cudafilter.md";
   gchar *text, *table, *documented, *begin, *end;
@@ -473,23 +476,3 @@ GST_START_TEST (test_table_of_formats_is_true)
   g_free (documented);
   g_free (text);
 }
-GST_END_TEST;
-
-static Suite *
-formats_suite (void)
-{
-  Suite *suite = suite_create ("formats");
-  TCase *device = tcase_create ("device"), *bare = tcase_create ("bare");
-
-  suite_add_tcase (suite, device);
-  tcase_set_timeout (device, 60);
-  tcase_add_checked_fixture (device, setup, teardown);
-  tcase_add_loop_test (
-      device, test_formats_are_read_and_written, 0, G_N_ELEMENTS (sizes));
-  suite_add_tcase (suite, bare);
-  tcase_add_test (bare, test_only_formats_without_a_meaning_are_refused);
-  tcase_add_test (bare, test_table_of_formats_is_true);
-  return suite;
-}
-
-GST_CHECK_MAIN (formats);

@@ -17,6 +17,7 @@
 #include <gst/check/gstcheck.h>
 #include <gst/vkgdr/vkgdr.h>
 
+#include "case.h"
 #include "cudafilter/effects.h"
 #include "kernel/cache.h"
 #include "kernel/image.h"
@@ -243,7 +244,7 @@ fuzz_text (const gchar *text, guint n_cases, guint number, FuzzUse use)
   fuzz ((const guint8 *) text, strlen (text), n_cases, number, use);
 }
 
-GST_START_TEST (test_sources)
+TEST (sources)
 {
   const GstEffect *effect;
   guint n = 0;
@@ -256,7 +257,6 @@ GST_START_TEST (test_sources)
     g_free (source);
   }
 }
-GST_END_TEST;
 
 #define PTX \
   "// a comment .entry no (\n.version 8.0\n.target sm_90\n" \
@@ -264,7 +264,7 @@ GST_END_TEST;
   "\t.param .u64 .ptr .global .align 1 p1,\n\t.param .f32 p2\n)\n" \
   "{\n\tret;\n}\n.entry second ()\n{\n\tret;\n}\n"
 
-GST_START_TEST (test_images)
+TEST (images)
 {
   const guint8 fatbin[64] = "\x50\xed\x55\xba\1\0\x10\0\x20";
   const GstEffect *effect;
@@ -288,17 +288,15 @@ GST_START_TEST (test_images)
     g_bytes_unref (image);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_options)
+TEST (options)
 {
   fuzz_text ("-DA=1 -U B --define-macro=C --std=c++17 -I/a --use_fast_math "
              "--maxrregcount=32 -lineinfo 'D=\\'e'",
       N_CASES, 200, use_as_options);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_cache_entries)
+TEST (cache_entries)
 {
   gchar *folder = g_dir_make_tmp ("test-fuzz-XXXXXX", NULL), *data;
   gchar *hash = g_compute_checksum_for_string (G_CHECKSUM_SHA256, "a key", -1);
@@ -318,21 +316,3 @@ GST_START_TEST (test_cache_entries)
   g_free (hash);
   g_free (folder);
 }
-GST_END_TEST;
-
-static Suite *
-fuzz_suite (void)
-{
-  Suite *s = suite_create ("fuzz");
-  TCase *general = tcase_create ("general");
-
-  suite_add_tcase (s, general);
-  tcase_set_timeout (general, 100);
-  tcase_add_test (general, test_sources);
-  tcase_add_test (general, test_images);
-  tcase_add_test (general, test_options);
-  tcase_add_test (general, test_cache_entries);
-  return s;
-}
-
-GST_CHECK_MAIN (fuzz);

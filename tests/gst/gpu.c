@@ -16,7 +16,7 @@
 #define SOURCE \
   "videotestsrc num-buffers=3 ! video/x-raw,format=RGBA,width=64,height=48 ! "
 
-GST_START_TEST (test_window_is_a_bar)
+TEST (window_is_a_bar)
 {
   GstVkgdrContext *context = test_context_new ();
   GstStructure *info = gst_vkgdr_context_describe (context);
@@ -46,7 +46,6 @@ GST_START_TEST (test_window_is_a_bar)
   gst_structure_free (info);
   gst_object_unref (context);
 }
-GST_END_TEST;
 
 /* Writes a file with PTX for @target, whose kernel does nothing. Returns the
  * path of the file, which the caller frees. */
@@ -68,7 +67,7 @@ write_ptx (const gchar *target)
   return path;
 }
 
-GST_START_TEST (test_ptx_runs)
+TEST (ptx_runs)
 {
   gchar *path = write_ptx ("sm_52");
   GstElement *pipeline = test_launch (
@@ -79,7 +78,6 @@ GST_START_TEST (test_ptx_runs)
   g_unlink (path);
   g_free (path);
 }
-GST_END_TEST;
 
 /* The effects and the tensors need nothing but the driver, if the project was
  * built with a compiler for them. */
@@ -89,7 +87,9 @@ static const gchar *const compiled[] = { "cudafilter kernel=convert",
   "vkgdrtensor width=32 height=32 type=float16",
   "vkgdrtensor width=32 height=32 type=uint8 layout=nhwc filter=area" };
 
-GST_START_TEST (test_compiled_kernels_run_without_a_compiler)
+TEST_FIXTURE (folder_setup, folder_teardown);
+
+TEST_LOOP (compiled_kernels_run_without_a_compiler, G_N_ELEMENTS (compiled))
 {
   static const gchar *const formats[] = { "RGBA", "NV12", "I420", "P010_10LE",
     "GRAY8", "v210" };
@@ -107,9 +107,10 @@ GST_START_TEST (test_compiled_kernels_run_without_a_compiler)
     gst_object_unref (pipeline);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_ptx_of_another_architecture)
+TEST_FIXTURE (NULL, NULL);
+
+TEST (ptx_of_another_architecture)
 {
   gchar *path = write_ptx ("sm_999");
   GstElement *pipeline = test_launch (
@@ -123,12 +124,11 @@ GST_START_TEST (test_ptx_of_another_architecture)
   g_unlink (path);
   g_free (path);
 }
-GST_END_TEST;
 
 /* The kernel writes to an address without memory. The element fails, but the
  * process goes on. The driver does not accept the context any more, so nothing
  * else is tried here. */
-GST_START_TEST (test_illegal_address)
+TEST (illegal_address)
 {
   GstElement *pipeline = test_launch (
       SOURCE "vkgdrupload ! cudafilter source=\"__global__ void f (VkgdrFrame "
@@ -141,11 +141,10 @@ GST_START_TEST (test_illegal_address)
   g_error_free (error);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* Several contexts are opened and closed many times. No file descriptor stays
  * open. */
-GST_START_TEST (test_many_contexts)
+TEST (many_contexts)
 {
   guint fds = 0, i, k;
 
@@ -163,7 +162,6 @@ GST_START_TEST (test_many_contexts)
   }
   test_assert_fds (fds);
 }
-GST_END_TEST;
 
 /* How much longer than usual a frame may take while a kernel is compiled, and
  * how long a setter may take, in microseconds. The compiler takes many times as
@@ -215,9 +213,11 @@ longest_frame (Rig *rig, gint64 time)
   return longest;
 }
 
+TEST_FIXTURE (folder_setup, folder_teardown);
+
 /* Frames continue at their pace while another kernel is compiled and replaces
  * the first one, and no setter waits. */
-GST_START_TEST (test_changes_hold_up_nothing)
+TEST (changes_hold_up_nothing)
 {
   gint64 start, frame, longest = 0, usual = 0, setter, took;
   gchar *pixel = make_long_pixel ();
@@ -254,7 +254,6 @@ GST_START_TEST (test_changes_hold_up_nothing)
   rig_clear (&rig);
   g_free (pixel);
 }
-GST_END_TEST;
 
 /* The driver's functions for stream capture, which the library does not use. */
 typedef CUresult (*BeginCapture) (CUstream stream, CUstreamCaptureMode mode);
@@ -304,9 +303,11 @@ static const CUstreamCaptureMode capture_modes[] = {
   CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 };
 
+TEST_FIXTURE (NULL, NULL);
+
 /* The application captures a CUDA graph while a pipeline plays. The pipeline
  * does not break the capture, nor the capture the pipeline. */
-GST_START_TEST (test_capture_beside_a_pipeline)
+TEST_LOOP (capture_beside_a_pipeline, G_N_ELEMENTS (capture_modes))
 {
   GstElement *pipeline = test_launch (
       "videotestsrc num-buffers=2000 ! video/x-raw,format=RGBA,width=64,"
@@ -331,56 +332,22 @@ GST_START_TEST (test_capture_beside_a_pipeline)
   gst_object_unref (pipeline);
   gst_object_unref (context);
 }
-GST_END_TEST;
 
-static Suite *
-gpu_suite (void)
-{
-  Suite *s = suite_create ("gpu");
-  TCase *tc = tcase_create ("general"), *files = tcase_create ("files");
-
-  suite_add_tcase (s, files);
-  tcase_set_timeout (files, 120);
-  tcase_add_checked_fixture (files, folder_setup, folder_teardown);
-  tcase_add_test (files, test_changes_hold_up_nothing);
-  tcase_add_loop_test (files, test_compiled_kernels_run_without_a_compiler, 0,
-      G_N_ELEMENTS (compiled));
-  suite_add_tcase (s, tc);
-  tcase_set_timeout (tc, 120);
-  tcase_add_test (tc, test_window_is_a_bar);
-  tcase_add_test (tc, test_ptx_runs);
-  tcase_add_test (tc, test_ptx_of_another_architecture);
-  tcase_add_test (tc, test_illegal_address);
-  tcase_add_test (tc, test_many_contexts);
-  tcase_add_loop_test (
-      tc, test_capture_beside_a_pipeline, 0, G_N_ELEMENTS (capture_modes));
-  return s;
-}
-
-/* Whether there is a GPU. A child process finds this out, because each test is
- * forked from this process, and CUDA does not work in a process that is forked
- * after CUDA was started. */
-static gboolean
-have_gpu (void)
+/* A child process finds out whether there is a GPU, because each test is forked
+ * from this process, and CUDA does not work in a process that is forked after
+ * CUDA was started. */
+static void
+require_gpu (void)
 {
   int status = 1;
   pid_t child = fork ();
 
   if (child == 0)
     _exit (vkgdr_driver_load () && !vkgdr_driver_is_software () ? 0 : 1);
-  return child > 0 && waitpid (child, &status, 0) == child && status == 0;
-}
-
-int
-main (int argc, char **argv)
-{
-  Suite *s;
-
-  if (!have_gpu ()) {
+  if (child < 0 || waitpid (child, &status, 0) != child || status != 0) {
     g_print ("there is no NVIDIA GPU\n");
-    return 77; /* for Meson, this means skipped */
+    exit (77); /* for Meson, this means skipped */
   }
-  gst_check_init (&argc, &argv);
-  s = gpu_suite ();
-  return gst_check_run_suite (s, "gpu", __FILE__);
 }
+
+TEST_REQUIRE (require_gpu);

@@ -89,9 +89,11 @@ begin_overdue (GstVkgdrStream *stream)
 
 static const Failure failures[] = { QUERY, PUSH };
 
+TEST_FIXTURE (test_setup_bar, NULL);
+
 /* If the driver reports a failure of the kernel that did not end, or fails
  * itself, nothing hangs any more. So the device can be closed. */
-GST_START_TEST (test_failure_ends_the_hang)
+TEST_LOOP (failure_ends_the_hang, G_N_ELEMENTS (failures))
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
   GError *error = NULL;
@@ -111,10 +113,9 @@ GST_START_TEST (test_failure_ends_the_hang)
   test_teardown ();
   fail_unless_equals_int (g_atomic_int_get (&n_releases), 1);
 }
-GST_END_TEST;
 
 /* The launch itself took longer than the limit, and has failed. */
-GST_START_TEST (test_failed_launch_ends_the_hang)
+TEST (failed_launch_ends_the_hang)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
 
@@ -123,7 +124,6 @@ GST_START_TEST (test_failed_launch_ends_the_hang)
   gst_object_unref (stream);
   test_teardown ();
 }
-GST_END_TEST;
 
 static gint n_waits; /* for the whole CUDA context; atomic */
 
@@ -136,7 +136,7 @@ counted_synchronize (void)
 
 /* With an older driver, a wait for the whole CUDA context cannot be given up.
  * So it is not begun while a kernel does not end. */
-GST_START_TEST (test_old_driver_does_not_wait)
+TEST (old_driver_does_not_wait)
 {
   vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
   GstVkgdrHealth *health = gst_vkgdr_context_get_health (test_context);
@@ -158,7 +158,6 @@ GST_START_TEST (test_old_driver_does_not_wait)
   fail_unless_equals_int (g_atomic_int_get (&n_waits), 1);
   test_teardown ();
 }
-GST_END_TEST;
 
 /* --- memory that is freed during a hang ---------------------------------- */
 
@@ -192,7 +191,7 @@ make_busy_memory (GstVkgdrAllocator *allocator, GstVkgdrStream *stream)
 /* The last reference to an allocator is dropped while a kernel does not end and
  * the device may still use the memory. When the kernel has ended, all memory is
  * freed, and nothing holds the context. */
-GST_START_TEST (test_memory_is_freed_after_the_hang)
+TEST (memory_is_freed_after_the_hang)
 {
   vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
   GstVkgdrHealth *health = gst_vkgdr_context_get_health (test_context);
@@ -222,23 +221,3 @@ GST_START_TEST (test_memory_is_freed_after_the_hang)
   test_teardown ();
   fail_unless_equals_int (g_atomic_int_get (&n_freed), G_N_ELEMENTS (memories));
 }
-GST_END_TEST;
-
-static Suite *
-hang_suite (void)
-{
-  Suite *suite = suite_create ("hang");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_set_timeout (tc, 30);
-  tcase_add_checked_fixture (tc, test_setup_bar, NULL);
-  tcase_add_loop_test (
-      tc, test_failure_ends_the_hang, 0, G_N_ELEMENTS (failures));
-  tcase_add_test (tc, test_failed_launch_ends_the_hang);
-  tcase_add_test (tc, test_old_driver_does_not_wait);
-  tcase_add_test (tc, test_memory_is_freed_after_the_hang);
-  return suite;
-}
-
-GST_CHECK_MAIN (hang);

@@ -65,7 +65,9 @@ assert_bytes (GstMemory *memory, guint seed)
   gst_memory_unmap (memory, &map);
 }
 
-GST_START_TEST (test_part)
+TEST_FIXTURE (test_setup, test_teardown);
+
+TEST (part)
 {
   GstMemory *memory, *whole, *part;
   gsize offset = 0;
@@ -91,11 +93,10 @@ GST_START_TEST (test_part)
   gst_memory_unref (part);
   fail_unless_equals_int (g_atomic_int_get (&calls), 1);
 }
-GST_END_TEST
 
 /* The imported memory has a host pointer, and can be written. The exported
  * memory then has the new bytes. */
-GST_START_TEST (test_both_write)
+TEST (both_write)
 {
   GstMemory *memory, *whole, *part;
   gsize offset = 0;
@@ -116,9 +117,8 @@ GST_START_TEST (test_both_write)
   gst_memory_unref (whole);
   gst_memory_unref (memory);
 }
-GST_END_TEST
 
-GST_START_TEST (test_ranges)
+TEST (ranges)
 {
   GstMemory *memory, *whole;
   gsize offset = 0;
@@ -140,11 +140,10 @@ GST_START_TEST (test_ranges)
   gst_memory_unref (whole);
   gst_memory_unref (memory);
 }
-GST_END_TEST
 
 /* A part has fences of its own, so that its users do not wait for users of
  * another part. The callback is called when the device has finished. */
-GST_START_TEST (test_parts_have_fences)
+TEST (parts_have_fences)
 {
   GstMemory *memory, *whole, *one, *other;
   GstVkgdrStream *stream;
@@ -178,11 +177,10 @@ GST_START_TEST (test_parts_have_fences)
   gst_memory_unref (whole);
   gst_memory_unref (memory);
 }
-GST_END_TEST
 
 /* A frame can be sent while the device reads it, but not while the device
  * writes to it. */
-GST_START_TEST (test_wait_written)
+TEST (wait_written)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
   GstMemory *memory = test_memory_new (test_context, SIZE);
@@ -213,7 +211,6 @@ GST_START_TEST (test_wait_written)
   gst_memory_unref (memory);
   gst_object_unref (stream);
 }
-GST_END_TEST
 
 static void
 assert_no_import (
@@ -234,7 +231,7 @@ assert_no_import (
   gst_object_unref (allocator);
 }
 
-GST_START_TEST (test_wrong_descriptions)
+TEST (wrong_descriptions)
 {
   GstMemory *memory;
   GBytes *description = NULL;
@@ -263,10 +260,9 @@ GST_START_TEST (test_wrong_descriptions)
   close (fd);
   gst_memory_unref (memory);
 }
-GST_END_TEST
 
 /* Memory that shares its allocation with other memory is not exported. */
-GST_START_TEST (test_no_export)
+TEST (no_export)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
   GBytes *description = NULL;
@@ -281,24 +277,3 @@ GST_START_TEST (test_no_export)
   g_error_free (error);
   gst_memory_unref (memory);
 }
-GST_END_TEST
-
-static Suite *
-import_suite (void)
-{
-  Suite *suite = suite_create ("import");
-  TCase *tc = tcase_create ("general");
-
-  tcase_add_checked_fixture (tc, test_setup, test_teardown);
-  suite_add_tcase (suite, tc);
-  tcase_add_test (tc, test_part);
-  tcase_add_test (tc, test_both_write);
-  tcase_add_test (tc, test_ranges);
-  tcase_add_test (tc, test_parts_have_fences);
-  tcase_add_test (tc, test_wait_written);
-  tcase_add_test (tc, test_wrong_descriptions);
-  tcase_add_test (tc, test_no_export);
-  return suite;
-}
-
-GST_CHECK_MAIN (import);

@@ -50,7 +50,7 @@ check_text (const gchar *of, const gchar *what, const gchar *text)
       "%s: %s: \"%s\"", of, what, text);
 }
 
-GST_START_TEST (test_plugin)
+TEST (plugin)
 {
   GstPlugin *plugin = gst_registry_find_plugin (gst_registry_get (), "vkgdr");
 
@@ -63,9 +63,8 @@ GST_START_TEST (test_plugin)
   fail_unless_equals_string (gst_plugin_get_license (plugin), "LGPL");
   gst_object_unref (plugin);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_metadata)
+TEST_LOOP (metadata, G_N_ELEMENTS (element_names))
 {
   static const gchar *keys[] = { GST_ELEMENT_METADATA_LONGNAME,
     GST_ELEMENT_METADATA_KLASS, GST_ELEMENT_METADATA_DESCRIPTION,
@@ -88,7 +87,6 @@ GST_START_TEST (test_metadata)
       GST_RANK_NONE);
   gst_object_unref (factory);
 }
-GST_END_TEST;
 
 /* The directions of the element's pads, as bits. */
 static guint
@@ -104,7 +102,7 @@ expected_directions (GstElementFactory *factory)
   return 1 << GST_PAD_SRC | 1 << GST_PAD_SINK;
 }
 
-GST_START_TEST (test_pads)
+TEST_LOOP (pads, G_N_ELEMENTS (element_names))
 {
   GstElementFactory *factory = factory_of (__i__);
   GstElement *element = gst_element_factory_create (factory, NULL);
@@ -137,7 +135,6 @@ GST_START_TEST (test_pads)
   gst_object_unref (element);
   gst_object_unref (factory);
 }
-GST_END_TEST;
 
 /* --- properties ---------------------------------------------------------- */
 
@@ -188,7 +185,7 @@ check_property (GstElement *element, GParamSpec *pspec)
   g_free (of);
 }
 
-GST_START_TEST (test_properties)
+TEST_LOOP (properties, G_N_ELEMENTS (element_names))
 {
   GstElementFactory *factory = factory_of (__i__);
   GstElement *element = gst_element_factory_create (factory, NULL);
@@ -208,11 +205,10 @@ GST_START_TEST (test_properties)
   gst_object_unref (element);
   gst_object_unref (factory);
 }
-GST_END_TEST;
 
 /* Base classes in the plugin have to be marked, so that the documentation of
  * the plugin contains them. */
-GST_START_TEST (test_types_of_the_plugin)
+TEST_LOOP (types_of_the_plugin, G_N_ELEMENTS (element_names))
 {
   GstElementFactory *factory = factory_of (__i__);
   GstElement *element = gst_element_factory_create (factory, NULL);
@@ -224,7 +220,6 @@ GST_START_TEST (test_types_of_the_plugin)
   gst_object_unref (element);
   gst_object_unref (factory);
 }
-GST_END_TEST;
 
 /* --- no device ----------------------------------------------------------- */
 
@@ -307,7 +302,7 @@ look_at (const gchar *name)
   gst_object_unref (element);
 }
 
-GST_START_TEST (test_looking_opens_no_device)
+TEST (looking_opens_no_device)
 {
   guint threads = count_threads (), fds = test_count_fds (), i;
 
@@ -320,11 +315,10 @@ GST_START_TEST (test_looking_opens_no_device)
     fail_unless_equals_int (test_count_fds (), fds);
   }
 }
-GST_END_TEST;
 
 /* Shows that the test above can fail: a context that opens the device does load
  * a driver. */
-GST_START_TEST (test_starting_opens_a_device)
+TEST (starting_opens_a_device)
 {
   GstVkgdrContext *context = test_context_new ();
   gchar *maps = NULL;
@@ -336,25 +330,3 @@ GST_START_TEST (test_starting_opens_a_device)
   g_free (maps);
   gst_object_unref (context);
 }
-GST_END_TEST;
-
-static Suite *
-inspect_suite (void)
-{
-  Suite *s = suite_create ("inspect");
-  TCase *tc = tcase_create ("general");
-  const gint n = G_N_ELEMENTS (element_names);
-
-  suite_add_tcase (s, tc);
-  tcase_set_timeout (tc, 30);
-  tcase_add_test (tc, test_plugin);
-  tcase_add_loop_test (tc, test_metadata, 0, n);
-  tcase_add_loop_test (tc, test_pads, 0, n);
-  tcase_add_loop_test (tc, test_properties, 0, n);
-  tcase_add_loop_test (tc, test_types_of_the_plugin, 0, n);
-  tcase_add_test (tc, test_looking_opens_no_device);
-  tcase_add_test (tc, test_starting_opens_a_device);
-  return s;
-}
-
-GST_CHECK_MAIN (inspect);

@@ -144,9 +144,11 @@ step (void)
   return test_is_slow () ? 3 : 1;
 }
 
+TEST_REQUIRE (test_nvcodec_require);
+
 /* Each case is a stream of its own with several frames, so that buffers are
  * recycled. */
-GST_START_TEST (test_chains)
+TEST_LOOP (chains, G_N_ELEMENTS (chains))
 {
   const Chain *chain = &chains[__i__];
   guint i, n;
@@ -163,9 +165,8 @@ GST_START_TEST (test_chains)
     gst_harness_teardown (h);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_caps_change)
+TEST_LOOP (caps_change, G_N_ELEMENTS (chains) / 3)
 {
   const Chain *chain = &chains[__i__ * 3];
   GstHarness *h;
@@ -183,11 +184,10 @@ GST_START_TEST (test_caps_change)
   }
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* GStreamer's converter reads on its own stream what a cudafilter has written,
  * and the other way round. */
-GST_START_TEST (test_between_their_converters)
+TEST (between_their_converters)
 {
   GstVideoInfo info;
   GstHarness *h;
@@ -206,10 +206,9 @@ GST_START_TEST (test_between_their_converters)
     check_frame (h, &info, n, "invert", "blur");
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* The output has another format and size than the input. */
-GST_START_TEST (test_conversion)
+TEST (conversion)
 {
   static const gchar *launch[] = {
     "cudaupload ! cudafilter kernel=convert ! cudadownload",
@@ -244,7 +243,6 @@ GST_START_TEST (test_conversion)
   }
   gst_buffer_unref (expected);
 }
-GST_END_TEST;
 
 /* --- which memory -------------------------------------------------------- */
 
@@ -301,7 +299,7 @@ has_cuda_caps (GstElement *element, const gchar *pad_name)
   return has;
 }
 
-GST_START_TEST (test_choice)
+TEST_LOOP (choice, G_N_ELEMENTS (choices))
 {
   const Choice *choice = &choices[__i__];
   GstElement *pipeline, *filter;
@@ -321,11 +319,10 @@ GST_START_TEST (test_choice)
   gst_object_unref (filter);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* If the kernel cannot produce output-caps, the error is the same as with
  * VkgdrMemory. */
-GST_START_TEST (test_impossible)
+TEST (impossible)
 {
   GstElement *pipeline;
 
@@ -337,7 +334,6 @@ GST_START_TEST (test_impossible)
   g_error_free (test_play_error_with (pipeline, "output-caps cannot be met"));
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* --- in place ------------------------------------------------------------ */
 
@@ -377,7 +373,7 @@ note_pointers (GstElement *element, const gchar *pad_name)
   return pointers;
 }
 
-GST_START_TEST (test_in_place)
+TEST_LOOP (in_place, 5)
 {
   static const struct {
     const gchar *launch;
@@ -427,7 +423,6 @@ GST_START_TEST (test_in_place)
   gst_object_unref (filter);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 static void
 check_black (
@@ -441,7 +436,7 @@ check_black (
 }
 
 /* The other branch of the tee gets the unchanged frame. */
-GST_START_TEST (test_tee)
+TEST (tee)
 {
   GstElement *pipeline, *other;
   guint i, n_black = 0;
@@ -470,7 +465,6 @@ GST_START_TEST (test_tee)
   gst_object_unref (other);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* --- order --------------------------------------------------------------- */
 
@@ -538,7 +532,7 @@ write_late (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 
 /* The kernel waits for the work that the producer has queued, and the consumer
  * waits for the kernel. The CPU waits for neither. */
-GST_START_TEST (test_order)
+TEST_LOOP (order, 4)
 {
   static const struct {
     const gchar *launch;
@@ -591,11 +585,10 @@ GST_START_TEST (test_order)
   gst_object_unref (filter);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* A frame is kept until the kernel has read it, so that no later frame
  * overwrites it. */
-GST_START_TEST (test_frames_stay)
+TEST (frames_stay)
 {
   GstHarness *h;
   GstVideoInfo info;
@@ -625,10 +618,9 @@ GST_START_TEST (test_frames_stay)
   }
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /* All buffers, pools and contexts are released. */
-GST_START_TEST (test_nothing_stays)
+TEST_LOOP (nothing_stays, G_N_ELEMENTS (chains) / 3)
 {
   const Chain *chain = &chains[__i__ * 3];
   GstVkgdrContext *context;
@@ -652,7 +644,6 @@ GST_START_TEST (test_nothing_stays)
   gst_harness_teardown (h);
   test_nvcodec_assert_gone (&weak);
 }
-GST_END_TEST;
 
 /* --- another context ----------------------------------------------------- */
 
@@ -710,7 +701,7 @@ play_elsewhere (const gchar *chain)
   return error;
 }
 
-GST_START_TEST (test_another_context)
+TEST_LOOP (another_context, 3)
 {
   const gchar *chains[] = { "cudafilter kernel=invert",
     "cudafilter kernel=blur", "vkgdrupload ! cudafilter kernel=invert" };
@@ -720,7 +711,6 @@ GST_START_TEST (test_another_context)
   error = play_elsewhere (chains[__i__]);
   fail_unless (error == NULL, "%s", error ? error->message : "");
 }
-GST_END_TEST;
 
 /* --- elements outside of the plugin -------------------------------------- */
 
@@ -815,7 +805,7 @@ either_init (Either *self)
 {
 }
 
-GST_START_TEST (test_subclass)
+TEST_LOOP (subclass, 4)
 {
   static const gchar *launch[] = {
     "cudaupload ! testeither ! cudadownload",
@@ -856,31 +846,3 @@ GST_START_TEST (test_subclass)
     gst_harness_teardown (h);
   }
 }
-GST_END_TEST;
-
-static Suite *
-interop_filter_suite (void)
-{
-  Suite *s = suite_create ("interop-filter");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (s, tc);
-  test_nvcodec_require ();
-  tcase_set_timeout (tc, 60);
-  tcase_add_loop_test (tc, test_chains, 0, G_N_ELEMENTS (chains));
-  tcase_add_loop_test (tc, test_caps_change, 0, G_N_ELEMENTS (chains) / 3);
-  tcase_add_test (tc, test_between_their_converters);
-  tcase_add_test (tc, test_conversion);
-  tcase_add_loop_test (tc, test_choice, 0, G_N_ELEMENTS (choices));
-  tcase_add_test (tc, test_impossible);
-  tcase_add_loop_test (tc, test_in_place, 0, 5);
-  tcase_add_test (tc, test_tee);
-  tcase_add_loop_test (tc, test_order, 0, 4);
-  tcase_add_test (tc, test_frames_stay);
-  tcase_add_loop_test (tc, test_nothing_stays, 0, G_N_ELEMENTS (chains) / 3);
-  tcase_add_loop_test (tc, test_another_context, 0, 3);
-  tcase_add_loop_test (tc, test_subclass, 0, 4);
-  return s;
-}
-
-GST_CHECK_MAIN (interop_filter);

@@ -14,9 +14,11 @@
 #include "gate.h"
 #include "nvcodec.h"
 
+TEST_REQUIRE (test_nvcodec_require);
+
 /* A slow consumer holds frames in GStreamer's CUDA memory. Each frame still has
  * its content when the consumer looks at it. */
-GST_START_TEST (test_frames_are_kept_while_they_are_used)
+TEST (frames_are_kept_while_they_are_used)
 {
   GstElement *pipeline, *sink;
   GPtrArray *samples =
@@ -55,7 +57,6 @@ GST_START_TEST (test_frames_are_kept_while_they_are_used)
   gst_object_unref (sink);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* --- no thread waits without need ---------------------------------------- */
 
@@ -180,7 +181,7 @@ open_later (gpointer unused)
 /* A consumer that declares its stream gets frames whose transfer is not
  * complete. For a consumer that does not declare its stream, the streaming
  * thread waits. */
-GST_START_TEST (test_streams_wait_instead_of_threads)
+TEST_LOOP (streams_wait_instead_of_threads, G_N_ELEMENTS (uploads))
 {
   gboolean is_swapped = !uploads[__i__].waits;
   GThread *opener = NULL;
@@ -208,12 +209,11 @@ GST_START_TEST (test_streams_wait_instead_of_threads)
   gst_harness_teardown (h);
   test_teardown ();
 }
-GST_END_TEST;
 
 /* The device is busy for a long time with work on another stream. When
  * GStreamer's converter has released a frame, the library does not wait for the
  * whole device. __i__ is 0 for VkgdrMemory, and 1 for foreign memory. */
-GST_START_TEST (test_letting_go_waits_for_nothing)
+TEST_LOOP (letting_go_waits_for_nothing, 2)
 {
   gboolean is_foreign = __i__ > 0;
   GstVkgdrStream *busy;
@@ -246,22 +246,3 @@ GST_START_TEST (test_letting_go_waits_for_nothing)
   gst_object_unref (busy);
   test_teardown ();
 }
-GST_END_TEST;
-
-static Suite *
-interop_order_suite (void)
-{
-  Suite *s = suite_create ("interop-order");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (s, tc);
-  test_nvcodec_require ();
-  tcase_set_timeout (tc, 60);
-  tcase_add_test (tc, test_frames_are_kept_while_they_are_used);
-  tcase_add_loop_test (
-      tc, test_streams_wait_instead_of_threads, 0, G_N_ELEMENTS (uploads));
-  tcase_add_loop_test (tc, test_letting_go_waits_for_nothing, 0, 2);
-  return s;
-}
-
-GST_CHECK_MAIN (interop_order);

@@ -63,17 +63,18 @@ static const gchar *sources[] = {
   "videotestsrc num-buffers=8 ! video/x-raw,format=Y444,width=70,height=51",
 };
 
+TEST_REQUIRE (test_nvcodec_require);
+
 /* --- GStreamer's CUDA elements alone ------------------------------------- */
 
-GST_START_TEST (test_theirs_alone)
+TEST_LOOP (theirs_alone, G_N_ELEMENTS (sources))
 {
   test_nvcodec_load ();
   assert_unchanged (sources[__i__], "cudaupload ! " CUDA " ! cudadownload");
 }
-GST_END_TEST;
 
 /* Swaps the channels twice, with GStreamer's run-time compiler and textures. */
-GST_START_TEST (test_their_converter)
+TEST (their_converter)
 {
   test_nvcodec_load ();
   if (!test_nvcodec_has_converter ())
@@ -82,7 +83,6 @@ GST_START_TEST (test_their_converter)
       "cudaupload ! cudaconvertscale ! " CUDA ",format=BGRA ! cudaconvertscale "
       "! " CUDA ",format=RGBA ! cudadownload");
 }
-GST_END_TEST;
 
 /* --- both kinds of elements, each in its own memory ---------------------- */
 
@@ -93,31 +93,28 @@ static const gchar both_reversed[] =
     "cudaupload ! " CUDA " ! cudadownload ! vkgdrupload ! " VKGDR " ! "
     "vkgdrdownload";
 
-GST_START_TEST (test_both_in_one_process)
+TEST (both_in_one_process)
 {
   test_nvcodec_load ();
   assert_unchanged (sources[0], both);
   assert_unchanged (sources[0], both_reversed);
 }
-GST_END_TEST;
 
 /* The plugin loads the driver first, and GStreamer's elements find it
  * loaded. */
-GST_START_TEST (test_ours_first)
+TEST (ours_first)
 {
   assert_unchanged (sources[0], "vkgdrupload ! " VKGDR " ! vkgdrdownload");
   test_nvcodec_load ();
   assert_unchanged (sources[0], both_reversed);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_theirs_first)
+TEST (theirs_first)
 {
   test_nvcodec_load ();
   assert_unchanged (sources[0], "cudaupload ! " CUDA " ! cudadownload");
   assert_unchanged (sources[0], both);
 }
-GST_END_TEST;
 
 /* --- frames that pass from one to the other ------------------------------ */
 
@@ -132,7 +129,7 @@ static const gchar *chains[] = {
   " ! queue ! cudadownload",
 };
 
-GST_START_TEST (test_from_one_to_the_other)
+TEST_LOOP (from_one_to_the_other, G_N_ELEMENTS (chains))
 {
   guint i;
 
@@ -140,7 +137,6 @@ GST_START_TEST (test_from_one_to_the_other)
   for (i = 0; i < G_N_ELEMENTS (sources); i++)
     assert_unchanged (sources[i], chains[__i__]);
 }
-GST_END_TEST;
 
 /* Notes the address of the frame. A CUDA element must get the frame at the
  * address where upstream has written it. */
@@ -224,7 +220,7 @@ assert_copies_nothing (const gchar *source, const gchar *written,
   gst_object_unref (pipeline);
 }
 
-GST_START_TEST (test_no_copies)
+TEST (no_copies)
 {
   test_nvcodec_load ();
   assert_copies_nothing (sources[0], "up", "sink",
@@ -240,11 +236,10 @@ GST_START_TEST (test_no_copies)
       "cudaupload name=up ! " CUDA " ! vkgdrupload ! " VKGDR
       " ! fakesink name=sink");
 }
-GST_END_TEST;
 
 /* cudaipcsink gives frames to other processes. CUDA has no IPC handle for
  * imported memory, so the sink has to copy these frames. */
-GST_START_TEST (test_their_sink_for_other_processes)
+TEST (their_sink_for_other_processes)
 {
   GstElement *pipeline;
   gchar *folder = g_dir_make_tmp ("vkgdr-XXXXXX", NULL);
@@ -258,7 +253,6 @@ GST_START_TEST (test_their_sink_for_other_processes)
   rmdir (folder);
   g_free (folder);
 }
-GST_END_TEST;
 
 /* Checks that each plane can be a texture, from which GStreamer's converters
  * and encoders sample. */
@@ -299,7 +293,7 @@ static const gchar *textured[] = {
   "format=RGBA,width=33,height=17",
 };
 
-GST_START_TEST (test_planes_are_textures)
+TEST_LOOP (planes_are_textures, G_N_ELEMENTS (textured))
 {
   GstElement *pipeline, *element;
   guint n_frames = 0;
@@ -319,11 +313,10 @@ GST_START_TEST (test_planes_are_textures)
   gst_object_unref (element);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* A kernel of cudafilter reads the output of GStreamer's converter, and the
  * other way round. */
-GST_START_TEST (test_kernels_of_both)
+TEST (kernels_of_both)
 {
   test_nvcodec_load ();
   if (!test_nvcodec_has_converter ())
@@ -334,7 +327,6 @@ GST_START_TEST (test_kernels_of_both)
       "kernel=invert ! vkgdrupload ! " CUDA " ! cudaconvertscale ! " CUDA
       ",format=RGBA ! vkgdrdownload");
 }
-GST_END_TEST;
 
 /* --- one context --------------------------------------------------------- */
 
@@ -391,7 +383,7 @@ static const gchar *shared[] = {
   "! " CUDA " ! fakesink",
 };
 
-GST_START_TEST (test_one_context)
+TEST_LOOP (one_context, G_N_ELEMENTS (shared))
 {
   GstElement *pipeline;
 
@@ -408,10 +400,9 @@ GST_START_TEST (test_one_context)
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* The context is released when both elements are gone. */
-GST_START_TEST (test_nothing_stays)
+TEST_LOOP (nothing_stays, G_N_ELEMENTS (shared))
 {
   GstElement *pipeline;
   GstVkgdrContext *context;
@@ -428,7 +419,6 @@ GST_START_TEST (test_nothing_stays)
   gst_object_unref (pipeline);
   test_nvcodec_assert_gone (&weak);
 }
-GST_END_TEST;
 
 /* --- another context ----------------------------------------------------- */
 
@@ -472,7 +462,7 @@ frame_of_another_context (const GstVideoInfo *info, guint seed)
 
 /* The frame is copied into the pipeline's context, from device to device if
  * there are two. */
-GST_START_TEST (test_frame_of_another_context)
+TEST (frame_of_another_context)
 {
   GstVkgdrContext *context;
   GstVideoInfo info;
@@ -499,9 +489,8 @@ GST_START_TEST (test_frame_of_another_context)
   }
   gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_refusals)
+TEST (refusals)
 {
   GstVkgdrContext *context;
   GError *error = NULL;
@@ -525,34 +514,3 @@ GST_START_TEST (test_refusals)
   gst_buffer_unref (buffer);
   gst_object_unref (context);
 }
-GST_END_TEST;
-
-static Suite *
-interop_suite (void)
-{
-  Suite *s = suite_create ("interop");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (s, tc);
-  test_nvcodec_require ();
-  tcase_set_timeout (tc, 60);
-  tcase_add_loop_test (tc, test_theirs_alone, 0, G_N_ELEMENTS (sources));
-  tcase_add_test (tc, test_their_converter);
-  tcase_add_test (tc, test_both_in_one_process);
-  tcase_add_test (tc, test_ours_first);
-  tcase_add_test (tc, test_theirs_first);
-  tcase_add_loop_test (
-      tc, test_from_one_to_the_other, 0, G_N_ELEMENTS (chains));
-  tcase_add_test (tc, test_no_copies);
-  tcase_add_test (tc, test_their_sink_for_other_processes);
-  tcase_add_loop_test (
-      tc, test_planes_are_textures, 0, G_N_ELEMENTS (textured));
-  tcase_add_test (tc, test_kernels_of_both);
-  tcase_add_loop_test (tc, test_one_context, 0, G_N_ELEMENTS (shared));
-  tcase_add_loop_test (tc, test_nothing_stays, 0, G_N_ELEMENTS (shared));
-  tcase_add_test (tc, test_frame_of_another_context);
-  tcase_add_test (tc, test_refusals);
-  return s;
-}
-
-GST_CHECK_MAIN (interop);

@@ -56,33 +56,32 @@ check_clients (const gchar *role, guint n, guint frames)
   g_free (source);
 }
 
-GST_START_TEST (test_one_client)
+TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
+
+TEST (one_client)
 {
   if (!test_ipc_cannot_export ())
     check_clients ("client", 1, 10000);
 }
-GST_END_TEST
 
-GST_START_TEST (test_eight_clients)
+TEST (eight_clients)
 {
   if (!test_ipc_cannot_export ())
     check_clients ("client", 8, 10000);
 }
-GST_END_TEST
 
 /* A client that does not sleep gets all frames, too. ipc-channel.c tests that
  * it gets them through the ring buffer. */
-GST_START_TEST (test_busy_clients)
+TEST (busy_clients)
 {
   if (test_ipc_cannot_export ())
     return;
   check_clients ("busy", 1, 10000);
   check_clients ("busy", 2, 1000);
 }
-GST_END_TEST
 
 /* A client that connects late gets the next frame. */
-GST_START_TEST (test_late_client)
+TEST (late_client)
 {
   GstElement *pipeline, *ipc;
   GSubprocess *client;
@@ -102,11 +101,10 @@ GST_START_TEST (test_late_client)
   fail_unless (report.first >= 99, "frame %u is not a late one", report.first);
   fail_unless_equals_int (report.torn, 0);
 }
-GST_END_TEST
 
 /* A client that is stopped does not disturb the others. It has at most
  * max-buffers frames, and the newest frame waits for it. */
-GST_START_TEST (test_stopped_client)
+TEST (stopped_client)
 {
   GSubprocess *fast, *stopped;
   TestIpcReport report;
@@ -141,10 +139,9 @@ GST_START_TEST (test_stopped_client)
   fail_unless_equals_string (report.end, "eos");
   fail_unless_equals_int (report.torn, 0);
 }
-GST_END_TEST
 
 /* A client notices that the server was killed, and its frames stay valid. */
-GST_START_TEST (test_killed_server)
+TEST (killed_server)
 {
   GSubprocess *server = NULL, *client;
   TestIpcReport report;
@@ -161,10 +158,9 @@ GST_START_TEST (test_killed_server)
   fail_unless (report.frames > 0);
   fail_unless_equals_int (report.torn, 0);
 }
-GST_END_TEST
 
 /* The next server replaces the socket of the server that was killed. */
-GST_START_TEST (test_stale_socket)
+TEST (stale_socket)
 {
   GSubprocess *server, *client;
   TestIpcReport report;
@@ -187,11 +183,10 @@ GST_START_TEST (test_stale_socket)
   fail_unless_equals_int (report.frames, 10);
   fail_unless_equals_int (report.torn, 0);
 }
-GST_END_TEST
 
 /* The processes are in two PID namespaces, as in two containers: neither knows
  * the other's process ID. */
-GST_START_TEST (test_pid_namespaces)
+TEST (pid_namespaces)
 {
   GSubprocess *client;
   TestIpcReport report;
@@ -211,30 +206,4 @@ GST_START_TEST (test_pid_namespaces)
   fail_unless_equals_string (report.end, "eos");
   fail_unless_equals_int (report.frames, 1000);
   fail_unless_equals_int (report.torn, 0);
-}
-GST_END_TEST
-
-static Suite *
-ipc_clients_suite (void)
-{
-  Suite *suite = suite_create ("ipc-clients");
-  TCase *tc = tcase_create ("general");
-
-  tcase_add_checked_fixture (tc, test_ipc_setup, test_ipc_teardown);
-  suite_add_tcase (suite, tc);
-  tcase_add_test (tc, test_one_client);
-  tcase_add_test (tc, test_eight_clients);
-  tcase_add_test (tc, test_busy_clients);
-  tcase_add_test (tc, test_late_client);
-  tcase_add_test (tc, test_stopped_client);
-  tcase_add_test (tc, test_killed_server);
-  tcase_add_test (tc, test_stale_socket);
-  tcase_add_test (tc, test_pid_namespaces);
-  return suite;
-}
-
-int
-main (int argc, char **argv)
-{
-  return test_ipc_main (argc, argv, ipc_clients_suite, "ipc-clients", __FILE__);
 }

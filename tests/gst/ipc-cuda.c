@@ -16,8 +16,12 @@
   "videotestsrc num-buffers=5 pattern=ball ! " \
   "video/x-raw,format=NV12,width=60,height=44,framerate=30/1"
 
+TEST_REQUIRE (test_nvcodec_require);
+
+TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
+
 /* Frames of GStreamer's own CUDA elements are copied on the device. */
-GST_START_TEST (test_cuda_memory)
+TEST (cuda_memory)
 {
   GPtrArray *expected, *found;
   GstElement *server, *client, *ipc;
@@ -60,19 +64,3 @@ GST_START_TEST (test_cuda_memory)
   g_ptr_array_unref (found);
   g_ptr_array_unref (expected);
 }
-GST_END_TEST
-
-static Suite *
-ipc_cuda_suite (void)
-{
-  Suite *suite = suite_create ("ipc-cuda");
-  TCase *tc = tcase_create ("general");
-
-  test_nvcodec_require ();
-  tcase_add_checked_fixture (tc, test_ipc_setup, test_ipc_teardown);
-  suite_add_tcase (suite, tc);
-  tcase_add_test (tc, test_cuda_memory);
-  return suite;
-}
-
-GST_CHECK_MAIN (ipc_cuda);

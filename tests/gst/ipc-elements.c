@@ -24,7 +24,9 @@ count_fds (void)
   return n;
 }
 
-GST_START_TEST (test_caps)
+TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
+
+TEST (caps)
 {
   GstCaps *caps, *expected;
   GstEvent *event;
@@ -56,10 +58,9 @@ GST_START_TEST (test_caps)
   gst_caps_unref (expected);
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* A thread that does not sleep receives all frames and events. */
-GST_START_TEST (test_busy_poll)
+TEST (busy_poll)
 {
   guint value, i;
 
@@ -76,10 +77,9 @@ GST_START_TEST (test_busy_poll)
   gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* Elements that do not support this memory get frames, too. */
-GST_START_TEST (test_caps_of_system_memory)
+TEST (caps_of_system_memory)
 {
   GstElement *pipeline, *appsink;
   GstSample *sample;
@@ -109,9 +109,8 @@ GST_START_TEST (test_caps_of_system_memory)
   gst_object_unref (pipeline);
   test_ipc_end ();
 }
-GST_END_TEST
 
-GST_START_TEST (test_segment_and_tags)
+TEST (segment_and_tags)
 {
   GstSegment segment;
   const GstSegment *theirs;
@@ -144,10 +143,9 @@ GST_START_TEST (test_segment_and_tags)
   gst_event_unref (event);
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* The end of a segment is not the end of the stream. */
-GST_START_TEST (test_two_segments)
+TEST (two_segments)
 {
   GstSegment segment;
   GstBuffer *buffer;
@@ -168,9 +166,8 @@ GST_START_TEST (test_two_segments)
   }
   test_ipc_end ();
 }
-GST_END_TEST
 
-GST_START_TEST (test_eos)
+TEST (eos)
 {
 
   if (!test_ipc_begin (""))
@@ -181,9 +178,8 @@ GST_START_TEST (test_eos)
   gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
   test_ipc_end ();
 }
-GST_END_TEST
 
-GST_START_TEST (test_timestamps_and_flags)
+TEST (timestamps_and_flags)
 {
   GstBuffer *buffer;
 
@@ -212,9 +208,8 @@ GST_START_TEST (test_timestamps_and_flags)
   gst_buffer_unref (buffer);
   test_ipc_end ();
 }
-GST_END_TEST
 
-GST_START_TEST (test_metas)
+TEST (metas)
 {
   static const gchar *tags[] = { NULL };
   gsize offset[GST_VIDEO_MAX_PLANES] = { 64 };
@@ -271,7 +266,6 @@ GST_START_TEST (test_metas)
   gst_buffer_unref (buffer);
   test_ipc_end ();
 }
-GST_END_TEST
 
 static GstPadProbeReturn
 accept_system_memory (GstPad *pad, GstPadProbeInfo *info, gpointer caps)
@@ -290,7 +284,7 @@ accept_system_memory (GstPad *pad, GstPadProbeInfo *info, gpointer caps)
 
 /* Another element behind vkgdripcsrc does not take the memory that the first
  * one took. */
-GST_START_TEST (test_other_downstream)
+TEST (other_downstream)
 {
   GstCaps *caps = gst_caps_from_string (TEST_IPC_CAPS), *current;
 
@@ -311,7 +305,6 @@ GST_START_TEST (test_other_downstream)
   test_ipc_end ();
   gst_caps_unref (caps);
 }
-GST_END_TEST
 
 static GstPadProbeReturn
 propose_pool (GstPad *pad, GstPadProbeInfo *info, gpointer pool)
@@ -325,7 +318,7 @@ propose_pool (GstPad *pad, GstPadProbeInfo *info, gpointer pool)
 }
 
 /* A pool of downstream is not used, so it allocates nothing. */
-GST_START_TEST (test_pool_of_downstream)
+TEST (pool_of_downstream)
 {
   GstBufferPool *pool = gst_buffer_pool_new ();
   GstCaps *caps = gst_caps_from_string (TEST_IPC_CAPS);
@@ -350,10 +343,9 @@ GST_START_TEST (test_pool_of_downstream)
   gst_caps_unref (caps);
   gst_object_unref (pool);
 }
-GST_END_TEST
 
 /* A frame has several memories, or none. */
-GST_START_TEST (test_memories)
+TEST (memories)
 {
   GstBuffer *buffer, *second;
 
@@ -378,10 +370,9 @@ GST_START_TEST (test_memories)
   gst_buffer_unref (buffer);
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* A frame may have memory of 0 bytes, or a GstVideoMeta and no memory. */
-GST_START_TEST (test_empty_frames)
+TEST (empty_frames)
 {
   gsize offset[GST_VIDEO_MAX_PLANES] = { 0, TEST_IPC_SIZE };
   gint stride[GST_VIDEO_MAX_PLANES] = { TEST_IPC_WIDTH, TEST_IPC_WIDTH };
@@ -406,10 +397,9 @@ GST_START_TEST (test_empty_frames)
   }
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* A flush is not relayed. The next frame has DISCONT. */
-GST_START_TEST (test_flush)
+TEST (flush)
 {
   GstBuffer *buffer;
   GstEvent *event;
@@ -432,10 +422,9 @@ GST_START_TEST (test_flush)
   }
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* A client that connects after EOS gets it, with the caps. */
-GST_START_TEST (test_late_eos)
+TEST (late_eos)
 {
   if (!test_ipc_begin (""))
     return;
@@ -455,11 +444,10 @@ GST_START_TEST (test_late_eos)
   test_ipc_pull_and_drop (1);
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* A frame that does not fit its caps is dropped with a warning, and the stream
  * goes on. */
-GST_START_TEST (test_wrong_frames)
+TEST (wrong_frames)
 {
   GstMessage *message;
   GstBus *bus;
@@ -478,10 +466,9 @@ GST_START_TEST (test_wrong_frames)
   gst_object_unref (bus);
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* Frames of any size need few allocations and file descriptors. */
-GST_START_TEST (test_sizes)
+TEST (sizes)
 {
   GRand *random = g_rand_new_with_seed (1);
   guint i, fds = 0;
@@ -505,7 +492,6 @@ GST_START_TEST (test_sizes)
   }
   g_rand_free (random);
 }
-GST_END_TEST
 
 static GstSample *
 pull (GstElement *appsink, GstClockTime *pts)
@@ -604,7 +590,7 @@ assert_same_time (GstElement *server, GstElement *client, GstSample *sample)
 
 /* The running times differ by the time between the starts of the two
  * pipelines. */
-GST_START_TEST (test_running_time)
+TEST (running_time)
 {
   GstElement *server, *client, *appsink;
   GstSample *sample;
@@ -621,7 +607,6 @@ GST_START_TEST (test_running_time)
   gst_sample_unref (sample);
   free_pipelines (server, client, appsink);
 }
-GST_END_TEST
 
 static void
 play (GstElement *pipeline)
@@ -674,7 +659,7 @@ static void (*const changes[]) (GstElement *server, GstElement *client) = {
 
 /* A pause of either pipeline moves the start of its running time, and so does a
  * flush. */
-GST_START_TEST (test_running_time_changes)
+TEST_LOOP (running_time_changes, G_N_ELEMENTS (changes))
 {
   GstElement *server, *client, *appsink;
   GstSample *sample;
@@ -697,11 +682,10 @@ GST_START_TEST (test_running_time_changes)
   gst_sample_unref (sample);
   free_pipelines (server, client, appsink);
 }
-GST_END_TEST
 
 /* The latency of the client is the configured latency of the server's
  * pipeline. */
-GST_START_TEST (test_latency)
+TEST (latency)
 {
   GstElement *server, *client, *appsink, *src;
   GstClockTime latency = 0;
@@ -739,7 +723,6 @@ GST_START_TEST (test_latency)
   gst_object_unref (client);
   gst_object_unref (server);
 }
-GST_END_TEST
 
 /* --- memory that cannot be exported -------------------------------------- */
 
@@ -780,7 +763,7 @@ assert_blocks (GstVkgdrAllocator *allocator, guint max)
 }
 
 /* A copy has the GstVideoMeta of each view, with all of its fields. */
-GST_START_TEST (test_views_of_copy)
+TEST (views_of_copy)
 {
   GstBuffer *buffer;
   GstVideoMeta *meta;
@@ -806,9 +789,8 @@ GST_START_TEST (test_views_of_copy)
   gst_buffer_unref (buffer);
   test_ipc_end ();
 }
-GST_END_TEST
 
-GST_START_TEST (test_copies)
+TEST (copies)
 {
   GstVkgdrAllocator *allocator;
   guint i, blocks;
@@ -832,7 +814,6 @@ GST_START_TEST (test_copies)
   test_ipc_end ();
   gst_object_unref (allocator);
 }
-GST_END_TEST
 
 /* Frames of the CPU, and of the device in device-only memory. */
 static const gchar *const no_window_sources[] = {
@@ -843,7 +824,7 @@ static const gchar *const no_window_sources[] = {
 
 /* Without a window, this device has no memory that can be exported. The error
  * has the reason and the remedy. */
-GST_START_TEST (test_no_window)
+TEST_LOOP (no_window, G_N_ELEMENTS (no_window_sources))
 {
   GstStructure *context;
   GstElement *pipeline;
@@ -866,40 +847,3 @@ GST_START_TEST (test_no_window)
   g_error_free (error);
   gst_object_unref (pipeline);
 }
-GST_END_TEST
-
-static Suite *
-ipc_elements_suite (void)
-{
-  Suite *suite = suite_create ("ipc-elements");
-  TCase *tc = tcase_create ("general");
-
-  tcase_add_checked_fixture (tc, test_ipc_setup, test_ipc_teardown);
-  suite_add_tcase (suite, tc);
-  tcase_add_test (tc, test_caps);
-  tcase_add_test (tc, test_busy_poll);
-  tcase_add_test (tc, test_caps_of_system_memory);
-  tcase_add_test (tc, test_segment_and_tags);
-  tcase_add_test (tc, test_two_segments);
-  tcase_add_test (tc, test_eos);
-  tcase_add_test (tc, test_timestamps_and_flags);
-  tcase_add_test (tc, test_metas);
-  tcase_add_test (tc, test_other_downstream);
-  tcase_add_test (tc, test_pool_of_downstream);
-  tcase_add_test (tc, test_memories);
-  tcase_add_test (tc, test_empty_frames);
-  tcase_add_test (tc, test_flush);
-  tcase_add_test (tc, test_late_eos);
-  tcase_add_test (tc, test_sizes);
-  tcase_add_test (tc, test_wrong_frames);
-  tcase_add_test (tc, test_running_time);
-  tcase_add_loop_test (
-      tc, test_running_time_changes, 0, G_N_ELEMENTS (changes));
-  tcase_add_test (tc, test_latency);
-  tcase_add_test (tc, test_copies);
-  tcase_add_test (tc, test_views_of_copy);
-  tcase_add_loop_test (tc, test_no_window, 0, G_N_ELEMENTS (no_window_sources));
-  return suite;
-}
-
-GST_CHECK_MAIN (ipc_elements);

@@ -16,7 +16,9 @@
 
 /* --- slow clients -------------------------------------------------------- */
 
-GST_START_TEST (test_leaky_downstream)
+TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
+
+TEST (leaky_downstream)
 {
   GstBuffer *first;
   guint i;
@@ -37,9 +39,8 @@ GST_START_TEST (test_leaky_downstream)
   gst_buffer_unref (first);
   test_ipc_end ();
 }
-GST_END_TEST
 
-GST_START_TEST (test_leaky_upstream)
+TEST (leaky_upstream)
 {
   guint i;
 
@@ -58,7 +59,6 @@ GST_START_TEST (test_leaky_upstream)
   test_ipc_pull_and_drop (i - 1);
   test_ipc_end ();
 }
-GST_END_TEST
 
 typedef struct {
   guint n;
@@ -92,7 +92,7 @@ assert_waits_after (Pusher *pusher, gint n)
   fail_unless_equals_int (g_atomic_int_get (&pusher->done), n);
 }
 
-GST_START_TEST (test_leaky_no)
+TEST (leaky_no)
 {
   Pusher pusher = { .n = 10 };
   GThread *thread;
@@ -109,11 +109,10 @@ GST_START_TEST (test_leaky_no)
   fail_unless_equals_uint64 (test_ipc_sink_stat ("frames-lost"), 0);
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* A source that waits continues when the client disconnects, and when the
  * pipeline is stopped. */
-GST_START_TEST (test_leaky_no_ends)
+TEST (leaky_no_ends)
 {
   Pusher pusher = { .n = 10 };
   GThread *thread;
@@ -136,10 +135,9 @@ GST_START_TEST (test_leaky_no_ends)
   fail_unless_equals_int (pusher.done, 2);
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* A client that has stopped, but keeps frames, does not block the server. */
-GST_START_TEST (test_leaky_no_and_kept_frames)
+TEST (leaky_no_and_kept_frames)
 {
   GstBuffer *kept[2];
   guint i;
@@ -159,9 +157,8 @@ GST_START_TEST (test_leaky_no_and_kept_frames)
   test_ipc_wait_clients (test_sink->element, 0);
   test_ipc_end ();
 }
-GST_END_TEST
 
-GST_START_TEST (test_wait_for_connection)
+TEST (wait_for_connection)
 {
   Pusher pusher = { .n = 2 };
   GThread *thread;
@@ -178,7 +175,6 @@ GST_START_TEST (test_wait_for_connection)
   test_ipc_pull_and_drop (1);
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* How long the device is busy after the gate has opened, in milliseconds. */
 #define BUSY 100
@@ -207,7 +203,7 @@ open_gate (gint *done)
 
 /* The streaming thread does not wait for the device. The frame is sent when it
  * is written. */
-GST_START_TEST (test_pending_frame)
+TEST (pending_frame)
 {
   GstVkgdrStream *stream;
   GstBuffer *buffer;
@@ -229,11 +225,10 @@ GST_START_TEST (test_pending_frame)
   gst_object_unref (stream);
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* A frame that is not written yet when the pipeline is stopped is still
  * sent. */
-GST_START_TEST (test_pending_end)
+TEST (pending_end)
 {
   GstVkgdrStream *stream;
   GstBuffer *buffer;
@@ -253,11 +248,10 @@ GST_START_TEST (test_pending_end)
   gst_object_unref (stream);
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* A frame is returned when the device of the client has finished with it, and
  * not earlier. */
-GST_START_TEST (test_pending_release)
+TEST (pending_release)
 {
   GstVkgdrStream *stream;
   GstBuffer *buffer;
@@ -282,7 +276,6 @@ GST_START_TEST (test_pending_release)
   gst_object_unref (stream);
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* --- flushes ------------------------------------------------------------- */
 
@@ -303,7 +296,7 @@ push_gated (guint number, GstVkgdrStream *stream)
 
 /* A frame that is not written when a flush begins is dropped. The client gets
  * what comes after the flush. */
-GST_START_TEST (test_two_flushes)
+TEST (two_flushes)
 {
   GstVkgdrStream *stream;
 
@@ -322,7 +315,6 @@ GST_START_TEST (test_two_flushes)
   gst_object_unref (stream);
   test_ipc_end ();
 }
-GST_END_TEST
 
 static gpointer
 stop_sink (gpointer data)
@@ -333,7 +325,7 @@ stop_sink (gpointer data)
 
 /* The server is stopped while it waits for a frame that a flush has made
  * useless. The client gets the frame after the flush. */
-GST_START_TEST (test_end_after_flush)
+TEST (end_after_flush)
 {
   GstVkgdrStream *stream;
   GThread *thread;
@@ -357,10 +349,9 @@ GST_START_TEST (test_end_after_flush)
   gst_object_unref (stream);
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* The server is stopped in the middle of a flush. */
-GST_START_TEST (test_end_in_flush)
+TEST (end_in_flush)
 {
   if (!test_ipc_begin (""))
     return;
@@ -371,11 +362,10 @@ GST_START_TEST (test_end_in_flush)
   gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* The application flushes the client, which has got only messages that are not
  * for the application. That is not an error. */
-GST_START_TEST (test_flush_of_waiting_client)
+TEST (flush_of_waiting_client)
 {
   GstMessage *message;
   GstBus *bus;
@@ -397,10 +387,9 @@ GST_START_TEST (test_flush_of_waiting_client)
   gst_object_unref (bus);
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* The sink and its client may be in one pipeline. */
-GST_START_TEST (test_one_pipeline)
+TEST (one_pipeline)
 {
   GstElement *pipeline;
 
@@ -413,10 +402,9 @@ GST_START_TEST (test_one_pipeline)
   test_play (pipeline);
   gst_object_unref (pipeline);
 }
-GST_END_TEST
 
 /* With leaky=no, EOS does not push a frame out of the queue. */
-GST_START_TEST (test_leaky_no_and_eos)
+TEST (leaky_no_and_eos)
 {
   GstVkgdrStream *stream;
   guint i;
@@ -435,7 +423,6 @@ GST_START_TEST (test_leaky_no_and_eos)
   gst_object_unref (stream);
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* --- connections --------------------------------------------------------- */
 
@@ -458,7 +445,7 @@ push_until_stopped (guint number)
   fail_unless_equals_uint64 (test_ipc_sink_stat ("frames-sent"), sent);
 }
 
-GST_START_TEST (test_frames_outlive_elements)
+TEST (frames_outlive_elements)
 {
   GstBuffer *kept;
 
@@ -477,9 +464,8 @@ GST_START_TEST (test_frames_outlive_elements)
   gst_buffer_unref (kept);
   test_ipc_end ();
 }
-GST_END_TEST
 
-GST_START_TEST (test_server_stops)
+TEST (server_stops)
 {
   if (!test_ipc_begin (""))
     return;
@@ -491,11 +477,10 @@ GST_START_TEST (test_server_stops)
   fail_if (g_file_test (test_ipc_path, G_FILE_TEST_EXISTS));
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* The frame that waits for a client is sent when the server's pipeline ends,
  * with and without EOS. */
-GST_START_TEST (test_last_frame)
+TEST_LOOP (last_frame, 2)
 {
   GstElement *element;
   guint i;
@@ -516,10 +501,9 @@ GST_START_TEST (test_last_frame)
   gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* A client may keep its frames until it gets EOS, as some encoders do. */
-GST_START_TEST (test_eos_and_kept_frames)
+TEST (eos_and_kept_frames)
 {
   GstBuffer *kept[3];
   guint i;
@@ -537,14 +521,13 @@ GST_START_TEST (test_eos_and_kept_frames)
     gst_buffer_unref (kept[i]);
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* A number of frames for which the socket does not have room. */
 #define MANY 600
 
 /* Frames that wait because the socket is full are sent, too, as soon as the
  * client reads. */
-GST_START_TEST (test_end_with_full_socket)
+TEST (end_with_full_socket)
 {
   GstElement *pipeline, *appsink;
   GThread *thread;
@@ -576,9 +559,8 @@ GST_START_TEST (test_end_with_full_socket)
   gst_object_unref (pipeline);
   test_ipc_end ();
 }
-GST_END_TEST
 
-GST_START_TEST (test_absent_server)
+TEST (absent_server)
 {
   GstElement *pipeline =
       test_launch ("vkgdripcsrc socket-path=%s connection-timeout=1 ! fakesink",
@@ -593,10 +575,9 @@ GST_START_TEST (test_absent_server)
   g_error_free (error);
   gst_object_unref (pipeline);
 }
-GST_END_TEST
 
 /* A client can be started before the server, and stopped while it waits. */
-GST_START_TEST (test_client_first)
+TEST (client_first)
 {
   test_ipc_start_client ();
   g_usleep (100 * 1000);
@@ -614,7 +595,6 @@ GST_START_TEST (test_client_first)
   g_usleep (50 * 1000);
   test_ipc_end ();
 }
-GST_END_TEST
 
 static void
 assert_no_start (const gchar *properties, const gchar *sentence)
@@ -628,7 +608,7 @@ assert_no_start (const gchar *properties, const gchar *sentence)
   gst_object_unref (pipeline);
 }
 
-GST_START_TEST (test_paths)
+TEST (paths)
 {
   gchar *properties = g_strdup_printf ("socket-path=%s", test_ipc_path);
   gchar *part = g_strnfill (30, 'x');
@@ -650,11 +630,10 @@ GST_START_TEST (test_paths)
   g_free (properties);
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* Any user can lock a folder that this user can read. The server does not wait
  * for that for long. */
-GST_START_TEST (test_locked_folder)
+TEST (locked_folder)
 {
   gchar *folder = g_path_get_dirname (test_ipc_path);
   gint fd = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -666,9 +645,8 @@ GST_START_TEST (test_locked_folder)
   g_free (folder);
   test_ipc_end ();
 }
-GST_END_TEST
 
-GST_START_TEST (test_restart)
+TEST (restart)
 {
   guint i, fds = 0;
 
@@ -692,42 +670,3 @@ GST_START_TEST (test_restart)
   test_assert_fds (fds);
   test_ipc_end ();
 }
-GST_END_TEST
-
-static Suite *
-ipc_flow_suite (void)
-{
-  Suite *suite = suite_create ("ipc-flow");
-  TCase *tc = tcase_create ("general");
-
-  tcase_add_checked_fixture (tc, test_ipc_setup, test_ipc_teardown);
-  suite_add_tcase (suite, tc);
-  tcase_add_test (tc, test_leaky_downstream);
-  tcase_add_test (tc, test_leaky_upstream);
-  tcase_add_test (tc, test_leaky_no);
-  tcase_add_test (tc, test_leaky_no_ends);
-  tcase_add_test (tc, test_leaky_no_and_kept_frames);
-  tcase_add_test (tc, test_wait_for_connection);
-  tcase_add_test (tc, test_pending_frame);
-  tcase_add_test (tc, test_pending_end);
-  tcase_add_test (tc, test_pending_release);
-  tcase_add_test (tc, test_two_flushes);
-  tcase_add_test (tc, test_one_pipeline);
-  tcase_add_test (tc, test_leaky_no_and_eos);
-  tcase_add_test (tc, test_end_after_flush);
-  tcase_add_test (tc, test_end_in_flush);
-  tcase_add_test (tc, test_flush_of_waiting_client);
-  tcase_add_test (tc, test_frames_outlive_elements);
-  tcase_add_test (tc, test_server_stops);
-  tcase_add_loop_test (tc, test_last_frame, 0, 2);
-  tcase_add_test (tc, test_eos_and_kept_frames);
-  tcase_add_test (tc, test_end_with_full_socket);
-  tcase_add_test (tc, test_absent_server);
-  tcase_add_test (tc, test_client_first);
-  tcase_add_test (tc, test_paths);
-  tcase_add_test (tc, test_locked_folder);
-  tcase_add_test (tc, test_restart);
-  return suite;
-}
-
-GST_CHECK_MAIN (ipc_flow);

@@ -103,9 +103,11 @@ connect_client (void)
   return fd;
 }
 
+TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
+
 /* Clients that send random bytes are disconnected. Another client, which is
  * correct, gets all frames. */
-GST_START_TEST (test_rubbish)
+TEST (rubbish)
 {
   guint8 data[64];
   guint i;
@@ -122,10 +124,9 @@ GST_START_TEST (test_rubbish)
   }
   end ();
 }
-GST_END_TEST
 
 /* Clients that never read do not disturb the correct client. */
-GST_START_TEST (test_deaf_clients)
+TEST (deaf_clients)
 {
   gint fds[16];
   guint64 before;
@@ -144,10 +145,9 @@ GST_START_TEST (test_deaf_clients)
     close (fds[i]);
   end ();
 }
-GST_END_TEST
 
 /* A client that does not read cannot delay the end of the server for long. */
-GST_START_TEST (test_end_with_deaf_client)
+TEST (end_with_deaf_client)
 {
   guint64 before;
   gint64 since;
@@ -167,11 +167,10 @@ GST_START_TEST (test_end_with_deaf_client)
       g_get_monotonic_time () - since < test_limit (10 * G_TIME_SPAN_SECOND));
   close (fd);
 }
-GST_END_TEST
 
 /* Many connections that are closed at once, and one by another type of
  * socket. */
-GST_START_TEST (test_many_connections)
+TEST (many_connections)
 {
   guint i;
 
@@ -183,7 +182,6 @@ GST_START_TEST (test_many_connections)
   fail_unless (connect_to (SOCK_STREAM) < 0);
   end ();
 }
-GST_END_TEST
 
 /* --- the permission to connect ------------------------------------------- */
 
@@ -253,7 +251,7 @@ open_folder (void)
   g_free (folder);
 }
 
-GST_START_TEST (test_other_users)
+TEST (other_users)
 {
   if (test_ipc_cannot_export ())
     return;
@@ -280,7 +278,6 @@ GST_START_TEST (test_other_users)
   fail_unless_equals_int (ask_as_other_user (), VKGDR_WIRE_WELCOME);
   test_ipc_stop_server (server, ipc);
 }
-GST_END_TEST
 
 /* --- hostile servers ----------------------------------------------------- */
 
@@ -409,7 +406,7 @@ nest (const gchar *start, const gchar *part, guint n)
 }
 
 /* GStreamer's parsers would overflow the stack. */
-GST_START_TEST (test_deep_caps)
+TEST (deep_caps)
 {
   static const gchar *const parts[] = { "{", "<", "(structure)[a, b=" };
   Attack attack;
@@ -427,9 +424,8 @@ GST_START_TEST (test_deep_caps)
     g_free (text);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_wrong_states)
+TEST (wrong_states)
 {
   static const gchar *const texts[] = { "", "taglist, title=x",
     "video/x-raw, width=(int)[1, 2]", "\377\377\377\377" };
@@ -450,14 +446,13 @@ GST_START_TEST (test_wrong_states)
       close_attack (&attack, !is_allowed);
     }
 }
-GST_END_TEST
 
 /* The kinds of metas, as in docs/ipc-protocol.md. */
 #define CUSTOM 3
 #define REFERENCE 5
 
 /* Metas that are named like other types are left out. */
-GST_START_TEST (test_names_of_types)
+TEST (names_of_types)
 {
   static const gchar *const names[] = { "GstBuffer, a=1;", "GObject, a=1;",
     "GstVideoMeta, a=1;", "gint, a=1;", "GstVideo, a=1;" };
@@ -474,9 +469,8 @@ GST_START_TEST (test_names_of_types)
   }
   g_byte_array_unref (metas);
 }
-GST_END_TEST
 
-GST_START_TEST (test_deep_metas)
+TEST (deep_metas)
 {
   gchar *custom = nest ("my-meta, a=", "<", 30000);
   gchar *reference = nest ("0123456789abcdefvideo/x-raw, a=", "<", 30000);
@@ -495,10 +489,9 @@ GST_START_TEST (test_deep_metas)
   g_free (custom);
   g_free (reference);
 }
-GST_END_TEST
 
 /* The process keeps the names of fields for ever. */
-GST_START_TEST (test_many_names)
+TEST (many_names)
 {
   GString *text = g_string_new ("video/x-raw");
   Attack attack;
@@ -514,35 +507,4 @@ GST_START_TEST (test_many_names)
     fail_unless_equals_int (g_quark_try_string ("vkgdr-test-name-1"), 0);
   }
   g_string_free (text, TRUE);
-}
-GST_END_TEST
-
-static Suite *
-ipc_hostile_suite (void)
-{
-  Suite *suite = suite_create ("ipc-hostile");
-  TCase *clients = tcase_create ("clients"),
-        *servers = tcase_create ("servers");
-
-  tcase_add_checked_fixture (clients, test_ipc_setup, test_ipc_teardown);
-  tcase_add_checked_fixture (servers, test_ipc_setup, test_ipc_teardown);
-  suite_add_tcase (suite, clients);
-  suite_add_tcase (suite, servers);
-  tcase_add_test (clients, test_rubbish);
-  tcase_add_test (clients, test_deaf_clients);
-  tcase_add_test (clients, test_end_with_deaf_client);
-  tcase_add_test (clients, test_many_connections);
-  tcase_add_test (clients, test_other_users);
-  tcase_add_test (servers, test_deep_caps);
-  tcase_add_test (servers, test_wrong_states);
-  tcase_add_test (servers, test_names_of_types);
-  tcase_add_test (servers, test_deep_metas);
-  tcase_add_test (servers, test_many_names);
-  return suite;
-}
-
-int
-main (int argc, char **argv)
-{
-  return test_ipc_main (argc, argv, ipc_hostile_suite, "ipc-hostile", __FILE__);
 }

@@ -33,9 +33,11 @@ push_counted (guint number, gint *n_freed)
   test_ipc_push_buffer (buffer);
 }
 
+TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
+
 /* A client that is stopped returns all frames that it has not read, though
  * there are other messages between them, and though it keeps another frame. */
-GST_START_TEST (test_unread_frames)
+TEST (unread_frames)
 {
   GstElement *pipeline, *appsink;
   gint n_freed = 0;
@@ -68,14 +70,13 @@ GST_START_TEST (test_unread_frames)
   gst_object_unref (pipeline);
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* In microseconds; the largest value that is useful in a test. */
 #define BUSY_POLL (10 * G_USEC_PER_SEC)
 
 /* A thread that does not sleep can be stopped while it looks for the next
  * frame, which it would do for the time of busy-poll. */
-GST_START_TEST (test_busy_poll)
+TEST (busy_poll)
 {
   gint64 since;
   guint i;
@@ -92,7 +93,6 @@ GST_START_TEST (test_busy_poll)
   fail_unless (g_get_monotonic_time () - since < test_limit (BUSY_POLL / 2));
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* --- flushed ------------------------------------------------------------- */
 
@@ -109,7 +109,7 @@ assert_no_error (GstBus *bus)
 }
 
 /* A client that has got the greeting, but no frame, can be flushed. */
-GST_START_TEST (test_no_frame_yet)
+TEST (no_frame_yet)
 {
   GstBus *bus;
 
@@ -127,20 +127,3 @@ GST_START_TEST (test_no_frame_yet)
   gst_object_unref (bus);
   test_ipc_end ();
 }
-GST_END_TEST
-
-static Suite *
-ipc_interrupted_suite (void)
-{
-  Suite *suite = suite_create ("ipc-interrupted");
-  TCase *tc = tcase_create ("general");
-
-  tcase_add_checked_fixture (tc, test_ipc_setup, test_ipc_teardown);
-  suite_add_tcase (suite, tc);
-  tcase_add_test (tc, test_unread_frames);
-  tcase_add_test (tc, test_busy_poll);
-  tcase_add_test (tc, test_no_frame_yet);
-  return suite;
-}
-
-GST_CHECK_MAIN (ipc_interrupted);

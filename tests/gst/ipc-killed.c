@@ -27,11 +27,6 @@
  * pool must not grow then. */
 #define BUFFERS "32"
 
-/* The time limits for each kill, and for all the rest, on a busy machine, in
- * seconds. */
-#define KILL_TIME 3
-#define OTHER_TIME 30
-
 static guint
 count_kills (void)
 {
@@ -62,9 +57,11 @@ kill_client (guint number)
   test_ipc_kill (victim);
 }
 
+TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
+
 /* The frames of a killed client are returned, with their memory and file
  * descriptors, and another client loses no frame. */
-GST_START_TEST (test_killed_clients)
+TEST (killed_clients)
 {
   GstVkgdrAllocator *allocator;
   TestIpcReport report;
@@ -107,24 +104,4 @@ GST_START_TEST (test_killed_clients)
   fail_unless_equals_uint64 (
       gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
   gst_object_unref (allocator);
-}
-GST_END_TEST
-
-static Suite *
-ipc_killed_suite (void)
-{
-  Suite *suite = suite_create ("ipc-killed");
-  TCase *tc = tcase_create ("general");
-
-  tcase_add_checked_fixture (tc, test_ipc_setup, test_ipc_teardown);
-  tcase_set_timeout (tc, OTHER_TIME + count_kills () * KILL_TIME);
-  tcase_add_test (tc, test_killed_clients);
-  suite_add_tcase (suite, tc);
-  return suite;
-}
-
-int
-main (int argc, char **argv)
-{
-  return test_ipc_main (argc, argv, ipc_killed_suite, "ipc-killed", __FILE__);
 }

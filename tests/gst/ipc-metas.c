@@ -8,6 +8,7 @@
 #include <gst/video/video.h>
 #include <string.h>
 
+#include "case.h"
 #include "ipc/meta.h"
 
 #define WIDTH 64
@@ -60,7 +61,7 @@ copy_metas (GstBuffer *buffer, gsize max)
   return copy;
 }
 
-GST_START_TEST (test_each_kind)
+TEST (each_kind)
 {
   GstBuffer *buffer = new_buffer (), *copy = copy_metas (buffer, MAX_METAS);
   GstReferenceTimestampMeta *reference;
@@ -90,10 +91,9 @@ GST_START_TEST (test_each_kind)
   gst_buffer_unref (copy);
   gst_buffer_unref (buffer);
 }
-GST_END_TEST
 
 /* A buffer with several views has a GstVideoMeta for each of them. */
-GST_START_TEST (test_views)
+TEST (views)
 {
   GstBuffer *buffer = new_buffer (), *copy;
   GstVideoMeta *meta;
@@ -109,10 +109,9 @@ GST_START_TEST (test_views)
   gst_buffer_unref (copy);
   gst_buffer_unref (buffer);
 }
-GST_END_TEST
 
 /* Metas that cannot be serialised, or are too large, are left out. */
-GST_START_TEST (test_left_out)
+TEST (left_out)
 {
   gchar *text = g_strnfill (MAX_METAS, 'x');
   GstBuffer *buffer = new_buffer (), *other = gst_buffer_new (), *copy;
@@ -131,7 +130,6 @@ GST_START_TEST (test_left_out)
   gst_buffer_unref (buffer);
   g_free (text);
 }
-GST_END_TEST
 
 static void
 read_bytes (const guint8 *data, gsize size)
@@ -148,7 +146,7 @@ read_bytes (const guint8 *data, gsize size)
 
 /* GStreamer makes a type of the name of a custom meta. Names of types cannot
  * have all characters that names of structures can have. */
-GST_START_TEST (test_wrong_name)
+TEST (wrong_name)
 {
   static const gchar text[] = "my:meta, x=(int)1;";
   guint8 data[8 + sizeof (text) - 1] = { 3, 0, 0, 0, sizeof (text) - 1 };
@@ -156,7 +154,6 @@ GST_START_TEST (test_wrong_name)
   memcpy (data + 8, text, sizeof (text) - 1);
   read_bytes (data, sizeof (data));
 }
-GST_END_TEST
 
 /* Writes metas without those that GStreamer serialises: GStreamer also reads
  * damaged ones, and logs critical errors. */
@@ -188,7 +185,7 @@ __lsan_is_turned_off (void)
 /* Damaged bytes do no harm. Valgrind and the address sanitizer find reads
  * beyond the end. Leaks are not checked: gst_structure_from_string () of
  * GStreamer 1.22 leaks the first values of a list if a later one is wrong. */
-GST_START_TEST (test_damaged)
+TEST (damaged)
 {
   GByteArray *metas = write_own_metas ();
   GRand *random = g_rand_new_with_seed (1);
@@ -213,7 +210,6 @@ GST_START_TEST (test_damaged)
   g_rand_free (random);
   g_byte_array_unref (metas);
 }
-GST_END_TEST
 
 #define PROGRESSIVE GST_VIDEO_INTERLACE_MODE_PROGRESSIVE
 #define INTERLEAVED GST_VIDEO_INTERLACE_MODE_INTERLEAVED
@@ -289,7 +285,7 @@ static const struct {
 };
 
 /* A frame whose planes are not in its memory is refused. */
-GST_START_TEST (test_planes)
+TEST_LOOP (planes, G_N_ELEMENTS (frames))
 {
   GstBuffer *sent = gst_buffer_new ();
   GstBuffer *received = gst_buffer_new_allocate (NULL, MEMORY_SIZE, NULL);
@@ -313,7 +309,6 @@ GST_START_TEST (test_planes)
   gst_buffer_unref (received);
   gst_buffer_unref (sent);
 }
-GST_END_TEST
 
 static const struct {
   guint x, y, width, height;
@@ -330,7 +325,7 @@ static const struct {
 
 /* A crop meta that is not in the picture is left out, and its frame stays. The
  * picture has the size of the GstVideoMeta, or of the caps without one. */
-GST_START_TEST (test_crop)
+TEST_LOOP (crop, 2 * G_N_ELEMENTS (crops))
 {
   GstBuffer *sent = gst_buffer_new ();
   GstBuffer *received = gst_buffer_new_allocate (NULL, 30 * 20, NULL);
@@ -360,7 +355,6 @@ GST_START_TEST (test_crop)
   gst_buffer_unref (received);
   gst_buffer_unref (sent);
 }
-GST_END_TEST
 
 #if GST_CHECK_VERSION(1, 24, 0)
 /* A meta of the application, which GStreamer serialises with its functions. */
@@ -410,7 +404,7 @@ register_own_meta (void)
   return gst_meta_info_register (info);
 }
 
-GST_START_TEST (test_serialised)
+TEST (serialised)
 {
   const GstMetaInfo *info = register_own_meta ();
   GstBuffer *buffer = gst_buffer_new (), *copy;
@@ -423,11 +417,10 @@ GST_START_TEST (test_serialised)
   gst_buffer_unref (copy);
   gst_buffer_unref (buffer);
 }
-GST_END_TEST
 
 /* Metas whose content GStreamer would parse as text are accepted only as the
  * kinds of their own, which check the text. */
-GST_START_TEST (test_serialised_text)
+TEST_LOOP (serialised_text, 2)
 {
   GstBuffer *buffer = new_buffer (), *copy = gst_buffer_new ();
   GByteArray *bytes = g_byte_array_new ();
@@ -454,28 +447,4 @@ GST_START_TEST (test_serialised_text)
   gst_buffer_unref (copy);
   gst_buffer_unref (buffer);
 }
-GST_END_TEST
 #endif
-
-static Suite *
-ipc_metas_suite (void)
-{
-  Suite *suite = suite_create ("ipc-metas");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_add_test (tc, test_each_kind);
-  tcase_add_test (tc, test_views);
-  tcase_add_test (tc, test_left_out);
-  tcase_add_test (tc, test_wrong_name);
-#if GST_CHECK_VERSION(1, 24, 0)
-  tcase_add_test (tc, test_serialised);
-  tcase_add_loop_test (tc, test_serialised_text, 0, 2);
-#endif
-  tcase_add_test (tc, test_damaged);
-  tcase_add_loop_test (tc, test_planes, 0, G_N_ELEMENTS (frames));
-  tcase_add_loop_test (tc, test_crop, 0, 2 * G_N_ELEMENTS (crops));
-  return suite;
-}
-
-GST_CHECK_MAIN (ipc_metas);

@@ -371,14 +371,11 @@ test_ipc_wait_stat (GstElement *element, const gchar *name, guint64 value)
   }
 }
 
+/* The main () of all test programs that start other processes. */
 int
-test_ipc_main (int argc, char **argv, Suite *(*make) (void), const gchar *name,
-    const gchar *file)
+main (int argc, char **argv)
 {
   gint status = play_role (&argc, &argv);
 
-  if (status >= 0)
-    return status;
-  gst_check_init (&argc, &argv);
-  return gst_check_run_suite (make (), name, file);
+  return status >= 0 ? status : test_main (argc, argv);
 }

@@ -41,11 +41,6 @@ void test_ipc_finish (GSubprocess *process, TestIpcReport *report);
 /* Kills a process with SIGKILL, waits for its end, and frees @process. */
 void test_ipc_kill (GSubprocess *process);
 
-/* For main (): plays the role of this process, or runs the suite that @make
- * returns. */
-int test_ipc_main (int argc, char **argv, Suite *(*make) (void),
-    const gchar *name, const gchar *file);
-
 /* A checked fixture: test_setup_bar (), or test_setup () if VKGDR_DEBUG is set;
  * the element "testframes"; and test_ipc_path, the path of a socket in a folder
  * of its own. */

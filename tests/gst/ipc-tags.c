@@ -68,9 +68,11 @@ reconnect (void)
   test_ipc_connect ();
 }
 
+TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
+
 /* Before the first frame, there are several events, as from a demuxer and a
  * parser. All clients get the tags of all of them. */
-GST_START_TEST (test_several_events)
+TEST (several_events)
 {
   guint i;
 
@@ -91,10 +93,9 @@ GST_START_TEST (test_several_events)
   }
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* A later event adds tags. A client that connects after it gets all of them. */
-GST_START_TEST (test_later_event)
+TEST (later_event)
 {
   guint i;
 
@@ -111,11 +112,10 @@ GST_START_TEST (test_later_event)
   }
   test_ipc_end ();
 }
-GST_END_TEST
 
 /* Large tags arrive whole. Tags of more than 16 MiB are left out, with a
  * warning, and the others are not. */
-GST_START_TEST (test_large_tags)
+TEST (large_tags)
 {
   gchar *text = g_strnfill (1024 * 1024, 'x');
   gchar *too_long = g_strnfill (17 * 1024 * 1024, 'y');
@@ -145,11 +145,10 @@ GST_START_TEST (test_large_tags)
   g_free (too_long);
   g_free (text);
 }
-GST_END_TEST
 
 /* The next stream does not have the tags of the last one: neither for a client
  * that got them, nor for one that connects later. */
-GST_START_TEST (test_next_stream)
+TEST (next_stream)
 {
   GstSegment segment;
   guint i;
@@ -174,21 +173,3 @@ GST_START_TEST (test_next_stream)
   assert_tag (STREAM, GST_TAG_TITLE, "the stream");
   test_ipc_end ();
 }
-GST_END_TEST
-
-static Suite *
-ipc_tags_suite (void)
-{
-  Suite *suite = suite_create ("ipc-tags");
-  TCase *tc = tcase_create ("general");
-
-  tcase_add_checked_fixture (tc, test_ipc_setup, test_ipc_teardown);
-  suite_add_tcase (suite, tc);
-  tcase_add_test (tc, test_several_events);
-  tcase_add_test (tc, test_later_event);
-  tcase_add_test (tc, test_large_tags);
-  tcase_add_test (tc, test_next_stream);
-  return suite;
-}
-
-GST_CHECK_MAIN (ipc_tags);

@@ -7,6 +7,7 @@
 #include <gst/check/gstcheck.h>
 #include <string.h>
 
+#include "case.h"
 #include "ipc/tags.h"
 #include "ipc/text.h"
 
@@ -28,7 +29,7 @@ repeat (const gchar *start, const gchar *part, guint n, const gchar *end)
   return g_string_free (text, FALSE);
 }
 
-GST_START_TEST (test_ordinary_texts)
+TEST (ordinary_texts)
 {
   static const gchar *const texts[] = {
     "video/x-raw, format=(string)NV12, width=(int)1920, height=(int)1080, "
@@ -47,9 +48,8 @@ GST_START_TEST (test_ordinary_texts)
   for (i = 0; i < G_N_ELEMENTS (texts); i++)
     fail_unless (is_safe (texts[i]), "%s", texts[i]);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_deep_texts)
+TEST (deep_texts)
 {
   static const gchar *const parts[] = { "<", "{", "[",
     "(structure)[a, b=", "<\"]\", ", "(structure)\"a\\,\\ b\\=<", "\"<\"",
@@ -63,9 +63,8 @@ GST_START_TEST (test_deep_texts)
     g_free (text);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_hidden_texts)
+TEST (hidden_texts)
 {
   static const gchar *const texts[] = {
     "video/x-raw, a=(structure)\"\\133\\133\"",
@@ -79,10 +78,9 @@ GST_START_TEST (test_hidden_texts)
   for (i = 0; i < G_N_ELEMENTS (texts); i++)
     fail_if (is_safe (texts[i]), "%s", texts[i]);
 }
-GST_END_TEST;
 
 /* Names are never forgotten, so another process may add only so many. */
-GST_START_TEST (test_many_names)
+TEST (many_names)
 {
   static const gchar *const forms[] = { "a/b, x%u=1", "x%u, a=1",
     "a/b; x%u, a=1", "a/b(memory:A, memory:X%u, meta:C), a=1",
@@ -106,7 +104,6 @@ GST_START_TEST (test_many_names)
   fail_unless (is_safe ("video/x-raw, format=(string)Something-New"));
   fail_unless (is_safe ("x0, a=1"));
 }
-GST_END_TEST;
 
 static GstTagList *
 send (const GstTagList *tags)
@@ -120,7 +117,7 @@ send (const GstTagList *tags)
   return result;
 }
 
-GST_START_TEST (test_tags)
+TEST (tags)
 {
   GstBuffer *picture = gst_buffer_new_allocate (NULL, 100000, NULL);
   GstCaps *caps = gst_caps_from_string ("image/jpeg, width=(int)10");
@@ -162,10 +159,9 @@ GST_START_TEST (test_tags)
   g_date_free (date);
   gst_date_time_unref (time);
 }
-GST_END_TEST;
 
 /* Damaged tags are refused, or have fewer tags; they never crash. */
-GST_START_TEST (test_damaged_tags)
+TEST (damaged_tags)
 {
   GstTagList *tags = gst_tag_list_new (GST_TAG_TITLE, "title", GST_TAG_ALBUM,
       "album", GST_TAG_TRACK_NUMBER, 7u, GST_TAG_TRACK_GAIN, 1.0, NULL);
@@ -189,22 +185,3 @@ GST_START_TEST (test_damaged_tags)
   g_byte_array_unref (bytes);
   gst_tag_list_unref (tags);
 }
-GST_END_TEST;
-
-static Suite *
-ipc_text_suite (void)
-{
-  Suite *suite = suite_create ("ipc-text");
-  TCase *test_case = tcase_create ("text");
-
-  suite_add_tcase (suite, test_case);
-  tcase_add_test (test_case, test_ordinary_texts);
-  tcase_add_test (test_case, test_deep_texts);
-  tcase_add_test (test_case, test_hidden_texts);
-  tcase_add_test (test_case, test_many_names);
-  tcase_add_test (test_case, test_tags);
-  tcase_add_test (test_case, test_damaged_tags);
-  return suite;
-}
-
-GST_CHECK_MAIN (ipc_text)

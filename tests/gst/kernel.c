@@ -16,6 +16,7 @@
 #include <gst/vkgdr/vkgdr.h>
 #include <vkgdr/kernel.h>
 
+#include "case.h"
 #include "effects-reference.h"
 #include "frames.h"
 #include "cudafilter/effects.h"
@@ -23,7 +24,9 @@
 
 /* --- effects ------------------------------------------------------------- */
 
-GST_START_TEST (test_planes_in_several_memories)
+TEST_FIXTURE (frame_setup, frame_teardown);
+
+TEST (planes_in_several_memories)
 {
   GstVkgdrKernel *kernel =
       frame_effect (frame_context, gst_effect_find ("invert"));
@@ -63,9 +66,8 @@ GST_START_TEST (test_planes_in_several_memories)
   g_free (noise);
   gst_object_unref (kernel);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_effect_params)
+TEST (effect_params)
 {
   const GstEffect *gain = gst_effect_find ("gain");
   GstStructure *given, *params;
@@ -98,7 +100,6 @@ GST_START_TEST (test_effect_params)
 
   fail_unless (gst_effect_find ("no such effect") == NULL);
 }
-GST_END_TEST;
 
 /* --- sources and images -------------------------------------------------- */
 
@@ -128,7 +129,7 @@ check_source_fails (const gchar *source, const gchar *entry, gint code,
   g_error_free (error);
 }
 
-GST_START_TEST (test_compile_error_shows_log)
+TEST (compile_error_shows_log)
 {
   static const gchar *const words[] = { "test.cu", "3", "undeclared_thing",
     NULL };
@@ -137,9 +138,8 @@ GST_START_TEST (test_compile_error_shows_log)
                       "{ undeclared_thing = 1; }\n",
       NULL, GST_VKGDR_ERROR_COMPILE, words);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_entries)
+TEST (entries)
 {
   static const gchar *const several[] = { "first", "second", "entry=", NULL };
   static const gchar *const missing[] = { "third", "first", "second", NULL };
@@ -163,9 +163,8 @@ GST_START_TEST (test_entries)
   fail_unless_equals_string (gst_vkgdr_kernel_get_entry (kernel), "only");
   gst_object_unref (kernel);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_linkage)
+TEST (linkage)
 {
   /* extern "C" around each of these sources would be an error. */
   static const gchar *const sources[] = {
@@ -188,9 +187,8 @@ GST_START_TEST (test_linkage)
     gst_object_unref (kernel);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_first_parameters_are_frames)
+TEST (first_parameters_are_frames)
 {
   static const gchar *const words[] = { "VkgdrFrame in", "kernel.h", NULL };
 
@@ -199,7 +197,6 @@ GST_START_TEST (test_first_parameters_are_frames)
   check_source_fails ("__global__ void k (VkgdrFrame in) {}\n", NULL,
       GST_VKGDR_ERROR_ARGUMENT, words);
 }
-GST_END_TEST;
 
 static gchar *
 write_temp (const gchar *name, const gchar *data, gssize size)
@@ -240,7 +237,7 @@ check_file_fails (const gchar *data, gssize size, gint code, const gchar *word)
   remove_temp (path);
 }
 
-GST_START_TEST (test_files)
+TEST (files)
 {
   const gchar ptx[] = ".version 8.0\n.target sm_200\n.address_size 64\n"
                       ".visible .entry k ()\n{\n ret;\n}\n";
@@ -271,9 +268,8 @@ GST_START_TEST (test_files)
   gst_object_unref (kernel);
   remove_temp (path);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_file_includes_its_neighbour)
+TEST (file_includes_its_neighbour)
 {
   gchar *path =
       write_temp ("kernel.cu", "#include \"neighbour.h\"\nNEIGHBOUR (k)\n", -1);
@@ -304,9 +300,8 @@ GST_START_TEST (test_file_includes_its_neighbour)
   g_free (folder);
   remove_temp (path);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_ptx_text)
+TEST (ptx_text)
 {
   const gchar *ptx =
       "// .entry not_this_one(\n.version 8.0\n.target sm_90\n"
@@ -331,11 +326,10 @@ GST_START_TEST (test_ptx_text)
   fail_unless (gst_vkgdr_image_read_ptx_params (ptx, "third", NULL) == NULL);
   g_strfreev (names);
 }
-GST_END_TEST;
 
 /* The size of a structure does not tell its alignment, and the alignment of
  * what a pointer refers to is not that of the pointer. */
-GST_START_TEST (test_ptx_offsets)
+TEST (ptx_offsets)
 {
   const gchar *ptx =
       ".version 8.0\n.target sm_90\n.visible .entry k(\n"
@@ -356,7 +350,6 @@ GST_START_TEST (test_ptx_offsets)
   g_array_unref (offsets);
   g_array_unref (sizes);
 }
-GST_END_TEST;
 
 /* --- parameters ---------------------------------------------------------- */
 
@@ -379,7 +372,7 @@ check_params (GstVkgdrKernel *kernel, const gchar *text, const gchar *word)
   g_clear_pointer (&params, gst_structure_free);
 }
 
-GST_START_TEST (test_params_are_checked)
+TEST (params_are_checked)
 {
   const gsize wanted[] = { 4, 8, 4, 1, 8 };
   GError *error = NULL;
@@ -408,9 +401,8 @@ GST_START_TEST (test_params_are_checked)
   check_params (kernel, "p,f=1.5,d=1.5,i=1,b=1.5,l=1", "4 (b)");
   gst_object_unref (kernel);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_params_arrive)
+TEST (params_arrive)
 {
   const gchar *source =
       "__global__ void k (VkgdrFrame in, VkgdrFrame out, float f, double d,\n"
@@ -455,7 +447,6 @@ GST_START_TEST (test_params_arrive)
   gst_structure_free (params);
   gst_object_unref (kernel);
 }
-GST_END_TEST;
 
 /* --- frames that do not fit ---------------------------------------------- */
 
@@ -474,7 +465,7 @@ check_run_fails (GstVkgdrKernel *kernel, GstBuffer *buffer,
   gst_buffer_unref (buffer);
 }
 
-GST_START_TEST (test_frames_are_checked)
+TEST (frames_are_checked)
 {
   GstVkgdrKernel *kernel =
       frame_effect (frame_context, gst_effect_find ("copy"));
@@ -517,7 +508,6 @@ GST_START_TEST (test_frames_are_checked)
       kernel, frame_new (frame_context, &info, &layout, NULL), &info, "RGB8P");
   gst_object_unref (kernel);
 }
-GST_END_TEST;
 
 /* --- the cache ----------------------------------------------------------- */
 
@@ -645,7 +635,7 @@ remove_entries (const gchar *folder)
   fail_unless_equals_int (g_rmdir (folder), 0);
 }
 
-GST_START_TEST (test_cache)
+TEST (cache)
 {
   gchar *folder = g_dir_make_tmp ("vkgdr-cache-XXXXXX", NULL);
   GHashTable *known;
@@ -691,13 +681,14 @@ GST_START_TEST (test_cache)
   g_free (folder);
   g_hash_table_unref (known);
 }
-GST_END_TEST;
 
 /* --- the cause of a failure ---------------------------------------------- */
 
+TEST_FIXTURE (NULL, NULL);
+
 /* cuInit () of the software driver reads SOFTCUDA_FAIL, so the variable is set
  * before frame_setup (). */
-GST_START_TEST (test_failed_driver_call_is_named)
+TEST (failed_driver_call_is_named)
 {
   static const gchar *const words[] = { "cuFuncGetParamInfo",
     "CUDA_ERROR_OUT_OF_MEMORY", NULL };
@@ -710,9 +701,10 @@ GST_START_TEST (test_failed_driver_call_is_named)
         KERNEL ("k", ""), NULL, GST_VKGDR_ERROR_NO_MEMORY, words);
   frame_teardown ();
 }
-GST_END_TEST;
 
-GST_START_TEST (test_lack_of_descriptors_is_named)
+TEST_FIXTURE (frame_setup, frame_teardown);
+
+TEST (lack_of_descriptors_is_named)
 {
   gchar elf[64] = "\177ELF\2\1\1";
   struct rlimit before, few = { 0, 0 };
@@ -738,11 +730,10 @@ GST_START_TEST (test_lack_of_descriptors_is_named)
   g_error_free (loading);
   g_bytes_unref (image);
 }
-GST_END_TEST;
 
 /* No file can grow, as on a full disk. A check of the test writes a file, so
  * nothing is checked while the limit holds. */
-GST_START_TEST (test_full_disk_is_named)
+TEST (full_disk_is_named)
 {
   struct rlimit before, none = { 0, 0 };
   GError *error = NULL;
@@ -766,36 +757,3 @@ GST_START_TEST (test_full_disk_is_named)
       "%s", error->message);
   g_error_free (error);
 }
-GST_END_TEST;
-
-static Suite *
-kernel_suite (void)
-{
-  Suite *suite = suite_create ("kernel");
-  TCase *tc = tcase_create ("general"), *bare = tcase_create ("bare");
-
-  suite_add_tcase (suite, bare);
-  tcase_add_test (bare, test_failed_driver_call_is_named);
-  suite_add_tcase (suite, tc);
-  tcase_set_timeout (tc, 120);
-  tcase_add_checked_fixture (tc, frame_setup, frame_teardown);
-  tcase_add_test (tc, test_planes_in_several_memories);
-  tcase_add_test (tc, test_effect_params);
-  tcase_add_test (tc, test_compile_error_shows_log);
-  tcase_add_test (tc, test_entries);
-  tcase_add_test (tc, test_linkage);
-  tcase_add_test (tc, test_first_parameters_are_frames);
-  tcase_add_test (tc, test_files);
-  tcase_add_test (tc, test_file_includes_its_neighbour);
-  tcase_add_test (tc, test_ptx_text);
-  tcase_add_test (tc, test_ptx_offsets);
-  tcase_add_test (tc, test_params_are_checked);
-  tcase_add_test (tc, test_params_arrive);
-  tcase_add_test (tc, test_frames_are_checked);
-  tcase_add_test (tc, test_cache);
-  tcase_add_test (tc, test_lack_of_descriptors_is_named);
-  tcase_add_test (tc, test_full_disk_is_named);
-  return suite;
-}
-
-GST_CHECK_MAIN (kernel);

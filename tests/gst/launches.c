@@ -98,8 +98,10 @@ assert_number (guint wanted)
   fail_unless_equals_int (value, wanted);
 }
 
+TEST_FIXTURE (setup, teardown);
+
 /* A launch launches: nothing else has to be called. */
-GST_START_TEST (test_a_launch_launches)
+TEST_LOOP (a_launch_launches, 2)
 {
   gint i;
 
@@ -111,12 +113,11 @@ GST_START_TEST (test_a_launch_launches)
   fail_unless (gst_vkgdr_stream_is_done (stream));
   assert_number (12);
 }
-GST_END_TEST;
 
 /* Each kernel takes much less than the limit, but all queued kernels together
  * take longer: the time of a kernel begins when the kernels in front of it have
  * ended. No fence is recorded between the kernels. */
-GST_START_TEST (test_limit_is_for_each_kernel)
+TEST (limit_is_for_each_kernel)
 {
   guint32 wanted = 0;
   guint i;
@@ -129,11 +130,10 @@ GST_START_TEST (test_limit_is_for_each_kernel)
   assert_number (wanted);
   fail_unless_equals_int (g_atomic_int_get (&n_failed), 0);
 }
-GST_END_TEST;
 
 /* The kernel exceeds its limit. Nobody records a fence behind it, and nobody
  * waits for it. */
-GST_START_TEST (test_limit_of_a_lone_kernel)
+TEST (limit_of_a_lone_kernel)
 {
   gint i;
 
@@ -144,11 +144,10 @@ GST_START_TEST (test_limit_of_a_lone_kernel)
   fail_unless_equals_int (g_atomic_int_get (&n_failed), 1);
   fail_if (try_launch (append, 2, NULL));
 }
-GST_END_TEST;
 
 /* A launch that returns an error is withdrawn: it never exceeds its limit, and
  * other kernels of the stream run. */
-GST_START_TEST (test_failed_launch_is_withdrawn)
+TEST (failed_launch_is_withdrawn)
 {
   GError *error = NULL;
 
@@ -167,7 +166,6 @@ GST_START_TEST (test_failed_launch_is_withdrawn)
   fail_unless_equals_int (g_atomic_int_get (&n_failed), 0);
   fail_unless (gst_vkgdr_context_synchronize (test_context, NULL));
 }
-GST_END_TEST;
 
 #define N_THREADS 4
 #define N_LAUNCHES 500
@@ -186,7 +184,7 @@ launch_many (gpointer unused)
 }
 
 /* Several threads launch kernels on one stream. */
-GST_START_TEST (test_threads)
+TEST_LOOP (threads, 2)
 {
   GThread *threads[N_THREADS];
   guint i;
@@ -199,23 +197,3 @@ GST_START_TEST (test_threads)
   assert_number (0);
   fail_unless_equals_int (g_atomic_int_get (&n_failed), 0);
 }
-GST_END_TEST;
-
-static Suite *
-launches_suite (void)
-{
-  Suite *suite = suite_create ("launches");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_set_timeout (tc, 60);
-  tcase_add_checked_fixture (tc, setup, teardown);
-  tcase_add_loop_test (tc, test_a_launch_launches, 0, 2);
-  tcase_add_test (tc, test_limit_is_for_each_kernel);
-  tcase_add_test (tc, test_limit_of_a_lone_kernel);
-  tcase_add_test (tc, test_failed_launch_is_withdrawn);
-  tcase_add_loop_test (tc, test_threads, 0, 2);
-  return suite;
-}
-
-GST_CHECK_MAIN (launches);

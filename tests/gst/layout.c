@@ -381,7 +381,16 @@ check_padding_ends (
   g_ptr_array_unref (buffers);
 }
 
-GST_START_TEST (test_padding_ends)
+static void
+setup (void)
+{
+  fail_unless (gst_element_register (
+      NULL, "testpadded", GST_RANK_NONE, TEST_TYPE_PADDED));
+}
+
+TEST_FIXTURE (setup, NULL);
+
+TEST_LOOP (padding_ends, N_PADDERS *G_N_ELEMENTS (ways))
 {
   Padder padder = __i__ / G_N_ELEMENTS (ways);
   const gchar *way = ways[__i__ % G_N_ELEMENTS (ways)];
@@ -392,11 +401,10 @@ GST_START_TEST (test_padding_ends)
     if (!strstr (way, "cudafilter") || f < 4)
       check_padding_ends (padder, way, formats[f], 38);
 }
-GST_END_TEST;
 
 /* The last Cr of a row is copied, too. It comes after the last luma sample, and
  * in UYVY in the same four bytes. */
-GST_START_TEST (test_padding_ends_at_odd_widths)
+TEST (padding_ends_at_odd_widths)
 {
   static const GstVideoFormat packed[] = { GST_VIDEO_FORMAT_YUY2,
     GST_VIDEO_FORMAT_UYVY, GST_VIDEO_FORMAT_Y210, GST_VIDEO_FORMAT_NV12 };
@@ -409,10 +417,9 @@ GST_START_TEST (test_padding_ends_at_odd_widths)
         PADS_WHEN_ASKED, "vkgdrupload ! vkgdrdownload", packed[f], 37);
   }
 }
-GST_END_TEST;
 
 /* The frames in a file have 960 bytes each, not 1024. */
-GST_START_TEST (test_padding_reaches_no_file)
+TEST (padding_reaches_no_file)
 {
   gchar *path = g_build_filename (g_get_tmp_dir (), "vkgdr-XXXXXX", NULL);
   gint fd = g_mkstemp (path);
@@ -434,7 +441,6 @@ GST_START_TEST (test_padding_reaches_no_file)
   g_unlink (path);
   g_free (path);
 }
-GST_END_TEST;
 
 static guint64
 figure (GstElement *pipeline, const gchar *name, const gchar *field)
@@ -452,7 +458,7 @@ figure (GstElement *pipeline, const gchar *name, const gchar *field)
 
 /* If an element asks for GstVideoMeta, it gets the same buffers with their
  * padding. */
-GST_START_TEST (test_padding_is_kept_on_request)
+TEST_LOOP (padding_is_kept_on_request, 2)
 {
   GstElement *pipeline = test_launch (
       "testpadded ! identity name=before ! vkgdrupload name=up ! "
@@ -483,7 +489,6 @@ GST_START_TEST (test_padding_is_kept_on_request)
   gst_object_unref (bus);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* --- tiles --------------------------------------------------------------- */
 
@@ -515,7 +520,7 @@ make_shifted_tiles (GstVideoInfo *info, gboolean is_on_device)
 }
 
 /* The CPU packs tiles, and the statistics say so, wherever the frame was. */
-GST_START_TEST (test_packed_tiles_are_copied)
+TEST_LOOP (packed_tiles_are_copied, 2)
 {
   const gchar *caps =
       __i__ ? "video/x-raw(memory:VkgdrMemory),format=NV12_4L4,width=64,"
@@ -545,7 +550,6 @@ GST_START_TEST (test_packed_tiles_are_copied)
   gst_object_unref (upload);
   test_teardown ();
 }
-GST_END_TEST;
 
 /* --- wrong metas --------------------------------------------------------- */
 
@@ -619,7 +623,7 @@ check_visible (guint i, const gchar *element, gboolean is_on_device)
   g_free (caps);
 }
 
-GST_START_TEST (test_crop_outside)
+TEST_LOOP (crop_outside, G_N_ELEMENTS (visible))
 {
   test_context = test_context_new ();
   check_visible (__i__, "vkgdrupload", FALSE);
@@ -627,12 +631,11 @@ GST_START_TEST (test_crop_outside)
   check_visible (__i__, "vkgdrdownload", TRUE);
   test_teardown ();
 }
-GST_END_TEST;
 
 /* In UYVY, two pixels share Cb and Cr. If a crop begins with the second of two
  * such pixels, only luma moves by one pixel, so that Cb and Cr do not change
  * places. */
-GST_START_TEST (test_crop_keeps_the_order_of_cb_and_cr)
+TEST (crop_keeps_the_order_of_cb_and_cr)
 {
   GstHarness *h;
   GstBuffer *buffer;
@@ -660,7 +663,6 @@ GST_START_TEST (test_crop_keeps_the_order_of_cb_and_cr)
   gst_harness_teardown (h);
   test_teardown ();
 }
-GST_END_TEST;
 
 /* An odd number of pixels at the left, and one after which the rows are as long
  * as before. */
@@ -735,7 +737,7 @@ check_videocrop (const gchar *format, const gchar *crop)
 
 /* videocrop only attaches a GstVideoCropMeta to frames on the device, if
  * downstream supports it. */
-GST_START_TEST (test_videocrop)
+TEST (videocrop)
 {
   static const gchar *whole[] = { "I420", "NV12", "RGBA", "GRAY8" };
   static const gchar *shared[] = { "YUY2", "UYVY", "YVYU" };
@@ -752,11 +754,10 @@ GST_START_TEST (test_videocrop)
     check_videocrop (shared[f], "left=5 top=3 right=7");
   }
 }
-GST_END_TEST;
 
 /* A region of interest would be at the wrong place in a picture that was
  * cropped at the left or at the top. Another crop may leave it outside. */
-GST_START_TEST (test_crop_drops_regions)
+TEST (crop_drops_regions)
 {
   GstCaps *reference = gst_caps_new_empty_simple ("timestamp/x-test");
   guint i;
@@ -798,12 +799,11 @@ GST_START_TEST (test_crop_drops_regions)
   gst_caps_unref (reference);
   test_teardown ();
 }
-GST_END_TEST;
 
 /* A GstVideoMeta with too few rows of tiles, and one with a plane in front of
  * the buffer: the stride is negative, but the offset is that of the first row
  * in memory. */
-GST_START_TEST (test_planes_outside)
+TEST_LOOP (planes_outside, 2)
 {
   const gchar *format = __i__ ? "GRAY8" : "NV12_4L4";
   gchar *caps = g_strdup_printf (
@@ -829,11 +829,10 @@ GST_START_TEST (test_planes_outside)
   g_free (caps);
   test_teardown ();
 }
-GST_END_TEST;
 
 /* Kernels do not support negative strides. In YUY2, the last Cr of an odd
  * number of pixels comes after the luma samples. */
-GST_START_TEST (test_upside_down)
+TEST (upside_down)
 {
   GstHarness *h;
   GstVideoInfo info;
@@ -863,7 +862,6 @@ GST_START_TEST (test_upside_down)
   gst_harness_teardown (h);
   test_teardown ();
 }
-GST_END_TEST;
 
 /* --- all formats --------------------------------------------------------- */
 
@@ -922,7 +920,7 @@ check_format (GstVideoFormat format)
   g_free (text);
 }
 
-GST_START_TEST (test_every_format)
+TEST (every_format)
 {
   GstCaps *all =
       gst_caps_from_string (GST_VIDEO_CAPS_MAKE (GST_VIDEO_FORMATS_ALL));
@@ -938,38 +936,3 @@ GST_START_TEST (test_every_format)
   gst_caps_unref (all);
   test_teardown ();
 }
-GST_END_TEST;
-
-static void
-setup (void)
-{
-  fail_unless (gst_element_register (
-      NULL, "testpadded", GST_RANK_NONE, TEST_TYPE_PADDED));
-}
-
-static Suite *
-layout_suite (void)
-{
-  Suite *s = suite_create ("layout");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (s, tc);
-  tcase_set_timeout (tc, 60);
-  tcase_add_checked_fixture (tc, setup, NULL);
-  tcase_add_loop_test (
-      tc, test_padding_ends, 0, N_PADDERS * G_N_ELEMENTS (ways));
-  tcase_add_test (tc, test_padding_ends_at_odd_widths);
-  tcase_add_test (tc, test_padding_reaches_no_file);
-  tcase_add_loop_test (tc, test_padding_is_kept_on_request, 0, 2);
-  tcase_add_loop_test (tc, test_packed_tiles_are_copied, 0, 2);
-  tcase_add_loop_test (tc, test_crop_outside, 0, G_N_ELEMENTS (visible));
-  tcase_add_test (tc, test_crop_keeps_the_order_of_cb_and_cr);
-  tcase_add_test (tc, test_videocrop);
-  tcase_add_test (tc, test_crop_drops_regions);
-  tcase_add_test (tc, test_upside_down);
-  tcase_add_loop_test (tc, test_planes_outside, 0, 2);
-  tcase_add_test (tc, test_every_format);
-  return s;
-}
-
-GST_CHECK_MAIN (layout);

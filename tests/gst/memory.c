@@ -54,7 +54,9 @@ assert_read (GstMemory *memory, guint seed)
 
 /* --- mapping ------------------------------------------------------------- */
 
-GST_START_TEST (test_write_is_direct)
+TEST_FIXTURE (test_setup_bar, test_teardown);
+
+TEST_IF (write_is_direct, !test_hides_vulkan ())
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
   GstMapInfo map;
@@ -69,9 +71,8 @@ GST_START_TEST (test_write_is_direct)
   assert_device (memory, 1);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_read_avoids_the_window)
+TEST_IF (read_avoids_the_window, !test_hides_vulkan ())
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
   const guint8 *window = gst_vkgdr_memory_get_host_pointer (memory);
@@ -94,11 +95,10 @@ GST_START_TEST (test_read_avoids_the_window)
   fail_unless_equals_int (test_spy.dtoh, 2);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
 /* A video frame of several planes is mapped once for each plane, but
  * transferred once. */
-GST_START_TEST (test_writers_are_published_together)
+TEST (writers_are_published_together)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
   GstMapInfo maps[3];
@@ -117,9 +117,10 @@ GST_START_TEST (test_writers_are_published_together)
   assert_device (memory, 1);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_cached_window_is_read_directly)
+TEST_FIXTURE (test_setup, test_teardown);
+
+TEST_IF (cached_window_is_read_directly, !test_hides_vulkan ())
 {
   GstMapFlags flags[] = { GST_MAP_READ, GST_MAP_WRITE, GST_MAP_READWRITE };
   vkgdr_device_info info;
@@ -141,9 +142,10 @@ GST_START_TEST (test_cached_window_is_read_directly)
   }
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_readwrite_goes_there_and_back)
+TEST_FIXTURE (test_setup_bar, test_teardown);
+
+TEST (readwrite_goes_there_and_back)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
   GstMapInfo map;
@@ -157,9 +159,8 @@ GST_START_TEST (test_readwrite_goes_there_and_back)
   assert_read (memory, 2);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_undefined_content_is_not_fetched)
+TEST (undefined_content_is_not_fetched)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
   GstMapInfo map;
@@ -175,9 +176,8 @@ GST_START_TEST (test_undefined_content_is_not_fetched)
   fail_unless_equals_int (test_spy.dtoh, 0);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_staged)
+TEST (staged)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
   const guint8 *window = gst_vkgdr_memory_get_host_pointer (memory);
@@ -195,10 +195,9 @@ GST_START_TEST (test_staged)
   assert_device (memory, 1);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
 /* __i__ is 0 for direct access, and 1 for staged access. */
-GST_START_TEST (test_partial_write_keeps_the_rest)
+TEST_LOOP (partial_write_keeps_the_rest, 2)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
   GstMemory *part;
@@ -229,11 +228,10 @@ GST_START_TEST (test_partial_write_keeps_the_rest)
   g_free (data);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
 /* The memory is made smaller while it is mapped, and larger again later. All
  * bytes that the mapping gave access to are on the device. */
-GST_START_TEST (test_resized_while_mapped)
+TEST_LOOP (resized_while_mapped, 2)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
   GstMapInfo map;
@@ -250,9 +248,8 @@ GST_START_TEST (test_resized_while_mapped)
   assert_read (memory, 2);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_device_mapping)
+TEST (device_mapping)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
   const vkgdr_cuda *cuda = vkgdr_driver_load ();
@@ -278,9 +275,8 @@ GST_START_TEST (test_device_mapping)
   g_free (data);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_share_copy_span)
+TEST (share_copy_span)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
   GstMemory *a, *b, *aa, *copy;
@@ -316,7 +312,18 @@ GST_START_TEST (test_share_copy_span)
   gst_memory_unref (a);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
+
+TEST_FIXTURE (test_setup, test_teardown);
+
+TEST_LOOP (partial_write_in_a_cached_window, test_hides_vulkan () ? 0 : 2)
+{
+  test_partial_write_keeps_the_rest (__i__);
+}
+
+TEST_IF (device_mapping_in_a_cached_window, !test_hides_vulkan ())
+{
+  test_device_mapping (0);
+}
 
 /* --- flushes ------------------------------------------------------------- */
 
@@ -332,7 +339,9 @@ spy_flush (VkDevice device, uint32_t n, const VkMappedMemoryRange *ranges)
   return VK_SUCCESS;
 }
 
-GST_START_TEST (test_flush_is_the_mapped_range)
+TEST_FIXTURE (setup_non_coherent, test_teardown);
+
+TEST_IF (flush_is_the_mapped_range, !test_hides_vulkan ())
 {
   vkgdr_t handle = gst_vkgdr_context_get_handle (test_context);
   GstMemory *memory = test_memory_new (test_context, SIZE);
@@ -364,10 +373,9 @@ GST_START_TEST (test_flush_is_the_mapped_range)
   fail_unless_equals_int (n_flushed, 2);
   gst_memory_unref (part);
 }
-GST_END_TEST;
 
 /* Bytes that gst_vkgdr_memory_write () copies are flushed, too. */
-GST_START_TEST (test_written_range_is_flushed)
+TEST_IF (written_range_is_flushed, !test_hides_vulkan ())
 {
   vkgdr_t handle = gst_vkgdr_context_get_handle (test_context);
   GstMemory *memory = test_memory_new (test_context, SIZE);
@@ -382,11 +390,12 @@ GST_START_TEST (test_written_range_is_flushed)
       (1001 + 100 + atom - 1) / atom * atom);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
 /* --- order --------------------------------------------------------------- */
 
-GST_START_TEST (test_write_waits_for_readers)
+TEST_FIXTURE (test_setup_bar, test_teardown);
+
+TEST (write_waits_for_readers)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
   GstVkgdrStream *stream = test_stream_new (test_context);
@@ -413,9 +422,8 @@ GST_START_TEST (test_write_waits_for_readers)
   gst_object_unref (stream);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_copy_by_the_cpu_waits_for_readers)
+TEST (copy_by_the_cpu_waits_for_readers)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
   GstVkgdrStream *stream = test_stream_new (test_context);
@@ -434,9 +442,8 @@ GST_START_TEST (test_copy_by_the_cpu_waits_for_readers)
   gst_object_unref (stream);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_read_waits_for_the_writer)
+TEST (read_waits_for_the_writer)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
   GstVkgdrStream *stream = test_stream_new (test_context);
@@ -451,9 +458,8 @@ GST_START_TEST (test_read_waits_for_the_writer)
   g_free (data);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_streams_wait_for_each_other)
+TEST (streams_wait_for_each_other)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
   GstVkgdrStream *a = test_stream_new (test_context),
@@ -480,9 +486,8 @@ GST_START_TEST (test_streams_wait_for_each_other)
   gst_object_unref (a);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_freed_memory_is_not_reused_too_early)
+TEST (freed_memory_is_not_reused_too_early)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
@@ -510,11 +515,10 @@ GST_START_TEST (test_freed_memory_is_not_reused_too_early)
   gst_object_unref (allocator);
   gst_object_unref (stream);
 }
-GST_END_TEST;
 
 /* If the driver could not be queried once, the memory is not used again before
  * the device is known to be idle. Then it is. */
-GST_START_TEST (test_lost_memory_comes_back)
+TEST (lost_memory_comes_back)
 {
   gint64 end = g_get_monotonic_time () + 5 * G_TIME_SPAN_SECOND;
   GstVkgdrAllocator *allocator;
@@ -544,10 +548,9 @@ GST_START_TEST (test_lost_memory_comes_back)
   gst_object_unref (allocator);
   gst_object_unref (stream);
 }
-GST_END_TEST;
 
 /* A user maps with GST_MAP_VKGDR, and does not declare its stream. */
-GST_START_TEST (test_foreign_reader_is_waited_for)
+TEST (foreign_reader_is_waited_for)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
   GstVkgdrStream *stream = test_stream_new (test_context);
@@ -566,11 +569,12 @@ GST_START_TEST (test_foreign_reader_is_waited_for)
   gst_object_unref (stream);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
 /* --- allocator ----------------------------------------------------------- */
 
-GST_START_TEST (test_default_allocator)
+TEST_FIXTURE (NULL, NULL);
+
+TEST (default_allocator)
 {
   GstAllocator *allocator;
   GstMemory *memory;
@@ -587,9 +591,10 @@ GST_START_TEST (test_default_allocator)
   gst_memory_unref (memory);
   gst_object_unref (allocator);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_allocation_params)
+TEST_FIXTURE (test_setup_bar, test_teardown);
+
+TEST (allocation_params)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GstAllocationParams params = {
@@ -618,10 +623,9 @@ GST_START_TEST (test_allocation_params)
   gst_memory_unref (memory);
   gst_object_unref (allocator);
 }
-GST_END_TEST;
 
 /* The flags of the parameters are set in the memory, as in system memory. */
-GST_START_TEST (test_allocation_flags)
+TEST (allocation_flags)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GstAllocationParams params = { GST_MEMORY_FLAG_NO_SHARE, 0, 0, 0 };
@@ -636,9 +640,8 @@ GST_START_TEST (test_allocation_flags)
   gst_memory_unref (memory);
   gst_object_unref (allocator);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_sizes_that_overflow)
+TEST (sizes_that_overflow)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GstAllocationParams params = { 0, 0, G_MAXSIZE - 5, 20 };
@@ -653,11 +656,10 @@ GST_START_TEST (test_sizes_that_overflow)
   g_clear_error (&error);
   gst_object_unref (allocator);
 }
-GST_END_TEST;
 
 /* A small memory that is freed is used again, as it is, for the next one of its
  * size. Nothing of its earlier use may be left. */
-GST_START_TEST (test_memory_that_is_used_again_is_new)
+TEST_IF (memory_that_is_used_again_is_new, !test_hides_vulkan ())
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GstAllocationParams params = { .align = 63, .prefix = 64 };
@@ -698,10 +700,9 @@ GST_START_TEST (test_memory_that_is_used_again_is_new)
   gst_memory_unref (memory);
   gst_object_unref (allocator);
 }
-GST_END_TEST;
 
 /* Device-only memory can be chosen, and can be mapped like other memory. */
-GST_START_TEST (test_device_only_memory)
+TEST_IF (device_only_memory, !test_hides_vulkan ())
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_allocator_new (test_context);
   GstMemory *memories[2];
@@ -737,11 +738,10 @@ GST_START_TEST (test_device_only_memory)
   g_error_free (error);
   gst_object_unref (allocator);
 }
-GST_END_TEST;
 
 /* Device-only memory that was freed is not used again as memory in the window,
  * or the other way round. */
-GST_START_TEST (test_device_only_memory_is_not_used_again)
+TEST_IF (device_only_memory_is_not_used_again, !test_hides_vulkan ())
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GstMemory *memory =
@@ -757,10 +757,9 @@ GST_START_TEST (test_device_only_memory_is_not_used_again)
   gst_memory_unref (memory);
   gst_object_unref (allocator);
 }
-GST_END_TEST;
 
 /* Blocks of one size are used again for another one. */
-GST_START_TEST (test_memories_of_different_sizes)
+TEST (memories_of_different_sizes)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GstMemory *memories[40];
@@ -781,10 +780,9 @@ GST_START_TEST (test_memories_of_different_sizes)
   fail_unless_equals_int (gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
   gst_object_unref (allocator);
 }
-GST_END_TEST;
 
 /* A memory that is not used again goes back to the driver after ten seconds. */
-GST_START_TEST (test_memory_that_is_not_used_again_is_freed)
+TEST (memory_that_is_not_used_again_is_freed)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   gint64 start = g_get_monotonic_time ();
@@ -801,7 +799,6 @@ GST_START_TEST (test_memory_that_is_not_used_again_is_freed)
   fail_unless_equals_int (gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
   gst_object_unref (allocator);
 }
-GST_END_TEST;
 
 static vkgdr_cuda real; /* the driver's table before it is changed */
 static gint n_freed;    /* allocations of the driver; atomic */
@@ -833,7 +830,7 @@ count_frees (void)
 /* Memory that was freed while the device used it goes back to the driver after
  * some time, even if the allocator is not called any more; at once if the
  * allocator is gone. */
-GST_START_TEST (test_busy_memory_goes_back_to_the_driver)
+TEST_LOOP (busy_memory_goes_back_to_the_driver, 2)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_allocator_new (test_context);
   GstVkgdrStream *stream = test_stream_new (test_context);
@@ -859,9 +856,8 @@ GST_START_TEST (test_busy_memory_goes_back_to_the_driver)
   fail_unless_equals_int (g_atomic_int_get (&n_freed), 1);
   gst_clear_object (&allocator);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_ten_thousand_allocations)
+TEST (ten_thousand_allocations)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GQueue live = G_QUEUE_INIT;
@@ -896,9 +892,8 @@ GST_START_TEST (test_ten_thousand_allocations)
   fail_unless_equals_int (gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
   gst_object_unref (allocator);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_pinned_is_recycled)
+TEST (pinned_is_recycled)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GstMemory *memory = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
@@ -917,11 +912,10 @@ GST_START_TEST (test_pinned_is_recycled)
   gst_object_unref (allocator);
   gst_memory_unref (memory); /* the memory may outlive its allocator */
 }
-GST_END_TEST;
 
 /* The transfer to pinned memory may not be complete yet. A mapping waits for
  * it, and memory that is freed is not reused before that. */
-GST_START_TEST (test_fetched_memory_is_waited_for)
+TEST (fetched_memory_is_waited_for)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GstMemory *memory = test_memory_new (test_context, SIZE);
@@ -967,7 +961,6 @@ GST_START_TEST (test_fetched_memory_is_waited_for)
   gst_memory_unref (memory);
   gst_object_unref (allocator);
 }
-GST_END_TEST;
 
 /* --- failures ------------------------------------------------------------ */
 
@@ -997,9 +990,11 @@ assert_zero_prefix (GstVkgdrAllocator *allocator, gboolean in_window)
   gst_memory_unref (memory);
 }
 
+TEST_FIXTURE (NULL, NULL);
+
 /* The device sets the zeros of device-only memory. Readers wait for that, even
  * if the application keeps CUDA's default stream busy. */
-GST_START_TEST (test_zeros_come_first)
+TEST (zeros_come_first)
 {
   GstAllocationParams params = { GST_MEMORY_FLAG_ZERO_PREFIXED, 0, 64, 0 };
   GstVkgdrAllocator *allocator;
@@ -1033,11 +1028,10 @@ GST_START_TEST (test_zeros_come_first)
   gst_object_unref (allocator);
   test_teardown ();
 }
-GST_END_TEST;
 
 /* If the window is full, device-only memory is used, and works in the same
  * way. */
-GST_START_TEST (test_full_window)
+TEST (full_window)
 {
   GstVkgdrAllocator *allocator;
   GstMemory *memory, *more, *copy;
@@ -1079,7 +1073,6 @@ GST_START_TEST (test_full_window)
   gst_object_unref (allocator);
   gst_object_unref (test_context);
 }
-GST_END_TEST;
 
 /* Limits the window of the software device to 32 MiB, and its other memory to
  * less than that. Returns FALSE if there is no lavapipe. */
@@ -1092,7 +1085,7 @@ limit_memory (void)
   return test_has_window ();
 }
 
-GST_START_TEST (test_full_device)
+TEST (full_device)
 {
   GstVkgdrAllocator *allocator;
   GstMemory *memory, *more;
@@ -1123,7 +1116,6 @@ GST_START_TEST (test_full_device)
   gst_object_unref (allocator);
   gst_object_unref (test_context);
 }
-GST_END_TEST;
 
 static void
 keep_error (GstBufferPool *pool, const GError *error, GError **kept)
@@ -1133,7 +1125,7 @@ keep_error (GstBufferPool *pool, const GError *error, GError **kept)
 
 /* If a pool has used up its share of the window, and there is no device-only
  * memory either, the error says how much of the window is in use. */
-GST_START_TEST (test_full_share)
+TEST_IF (full_share, !test_hides_vulkan ())
 {
   GQueue buffers = G_QUEUE_INIT;
   GError *error = NULL;
@@ -1163,9 +1155,8 @@ GST_START_TEST (test_full_share)
   gst_object_unref (pool);
   test_teardown ();
 }
-GST_END_TEST;
 
-GST_START_TEST (test_lost_write_is_told)
+TEST (lost_write_is_told)
 {
   vkgdr_cuda *cuda;
   GstMemory *memory;
@@ -1198,11 +1189,10 @@ GST_START_TEST (test_lost_write_is_told)
   gst_object_unref (stream);
   gst_object_unref (test_context);
 }
-GST_END_TEST;
 
 /* If no staging buffer can be allocated, a writer uses the window, because its
  * frame would be lost otherwise. A reader has to fail. */
-GST_START_TEST (test_no_host_memory_to_stage)
+TEST (no_host_memory_to_stage)
 {
   GstMemory *memory;
   GstMapInfo map;
@@ -1223,9 +1213,10 @@ GST_START_TEST (test_no_host_memory_to_stage)
   gst_memory_unref (memory);
   gst_object_unref (test_context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_out_of_range)
+TEST_FIXTURE (test_setup_bar, test_teardown);
+
+TEST (out_of_range)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
   GstVkgdrStream *stream = test_stream_new (test_context);
@@ -1245,78 +1236,3 @@ GST_START_TEST (test_out_of_range)
   gst_object_unref (stream);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
-
-static void
-add_window_tests (Suite *s, TCase *bar)
-{
-  TCase *cached = tcase_create ("cached");
-  TCase *non_coherent = tcase_create ("non-coherent");
-
-  tcase_add_test (bar, test_write_is_direct);
-  tcase_add_test (bar, test_read_avoids_the_window);
-  tcase_add_test (bar, test_memory_that_is_used_again_is_new);
-  tcase_add_test (bar, test_device_only_memory);
-  tcase_add_test (bar, test_device_only_memory_is_not_used_again);
-
-  tcase_add_checked_fixture (cached, test_setup, test_teardown);
-  tcase_add_test (cached, test_cached_window_is_read_directly);
-  tcase_add_loop_test (cached, test_partial_write_keeps_the_rest, 0, 2);
-  tcase_add_test (cached, test_device_mapping);
-  suite_add_tcase (s, cached);
-
-  tcase_add_checked_fixture (non_coherent, setup_non_coherent, test_teardown);
-  tcase_add_test (non_coherent, test_flush_is_the_mapped_range);
-  tcase_add_test (non_coherent, test_written_range_is_flushed);
-  suite_add_tcase (s, non_coherent);
-}
-
-static Suite *
-memory_suite (void)
-{
-  Suite *s = suite_create ("memory");
-  TCase *bar = tcase_create ("bar"), *own = tcase_create ("own");
-
-  tcase_add_checked_fixture (bar, test_setup_bar, test_teardown);
-  tcase_add_test (bar, test_writers_are_published_together);
-  tcase_add_test (bar, test_readwrite_goes_there_and_back);
-  tcase_add_test (bar, test_undefined_content_is_not_fetched);
-  tcase_add_test (bar, test_staged);
-  tcase_add_loop_test (bar, test_partial_write_keeps_the_rest, 0, 2);
-  tcase_add_loop_test (bar, test_resized_while_mapped, 0, 2);
-  tcase_add_test (bar, test_device_mapping);
-  tcase_add_test (bar, test_share_copy_span);
-  tcase_add_test (bar, test_write_waits_for_readers);
-  tcase_add_test (bar, test_copy_by_the_cpu_waits_for_readers);
-  tcase_add_test (bar, test_read_waits_for_the_writer);
-  tcase_add_test (bar, test_streams_wait_for_each_other);
-  tcase_add_test (bar, test_freed_memory_is_not_reused_too_early);
-  tcase_add_test (bar, test_lost_memory_comes_back);
-  tcase_add_test (bar, test_foreign_reader_is_waited_for);
-  tcase_add_test (bar, test_allocation_params);
-  tcase_add_test (bar, test_allocation_flags);
-  tcase_add_test (bar, test_sizes_that_overflow);
-  tcase_add_test (bar, test_memories_of_different_sizes);
-  tcase_add_test (bar, test_memory_that_is_not_used_again_is_freed);
-  tcase_add_loop_test (bar, test_busy_memory_goes_back_to_the_driver, 0, 2);
-  tcase_add_test (bar, test_ten_thousand_allocations);
-  tcase_add_test (bar, test_pinned_is_recycled);
-  tcase_add_test (bar, test_fetched_memory_is_waited_for);
-  tcase_add_test (bar, test_out_of_range);
-  suite_add_tcase (s, bar);
-  if (!test_hides_vulkan ())
-    add_window_tests (s, bar);
-
-  tcase_add_test (own, test_default_allocator);
-  tcase_add_test (own, test_zeros_come_first);
-  tcase_add_test (own, test_full_window);
-  tcase_add_test (own, test_full_device);
-  if (!test_hides_vulkan ())
-    tcase_add_test (own, test_full_share);
-  tcase_add_test (own, test_lost_write_is_told);
-  tcase_add_test (own, test_no_host_memory_to_stage);
-  suite_add_tcase (s, own);
-  return s;
-}
-
-GST_CHECK_MAIN (memory);

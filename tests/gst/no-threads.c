@@ -75,7 +75,7 @@ static const struct {
   { "vkgdr-reclaim", NULL },
 };
 
-GST_START_TEST (test_pipelines)
+TEST_LOOP (pipelines, G_N_ELEMENTS (cases))
 {
   GstElement *pipeline = test_launch (PIPELINE);
   GError *error;
@@ -93,13 +93,14 @@ GST_START_TEST (test_pipelines)
   test_play (pipeline);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* --- other processes ----------------------------------------------------- */
 
+TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
+
 /* libvkgdr makes the threads of the server. Without Vulkan, it makes and ends a
  * thread before that, in which it looks for Vulkan. */
-GST_START_TEST (test_ipc_sink)
+TEST_LOOP (ipc_sink, 2)
 {
   GstElement *pipeline =
       test_launch ("videotestsrc num-buffers=20 ! vkgdripcsink socket-path=%s",
@@ -118,7 +119,6 @@ GST_START_TEST (test_ipc_sink)
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* --- the keeper ---------------------------------------------------------- */
 
@@ -165,7 +165,9 @@ assert_freed (const gint *freed)
   fail_unless (g_atomic_int_get (freed));
 }
 
-GST_START_TEST (test_keeper)
+TEST_FIXTURE (test_setup, test_teardown);
+
+TEST_LOOP (keeper, 2)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
   GstVkgdrKeeper *keeper = gst_vkgdr_keeper_new ();
@@ -181,12 +183,11 @@ GST_START_TEST (test_keeper)
   refused = NULL;
   gst_object_unref (stream);
 }
-GST_END_TEST;
 
 /* For a while, the driver cannot be queried whether the work is done. The
  * buffer is kept until the driver can be queried, even if the keeper is freed
  * earlier. */
-GST_START_TEST (test_keeper_with_a_lost_fence)
+TEST (keeper_with_a_lost_fence)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
   GstVkgdrKeeper *keeper = gst_vkgdr_keeper_new ();
@@ -207,25 +208,3 @@ GST_START_TEST (test_keeper_with_a_lost_fence)
   }
   gst_object_unref (stream);
 }
-GST_END_TEST;
-
-static Suite *
-no_threads_suite (void)
-{
-  Suite *suite = suite_create ("no-threads");
-  TCase *tc = tcase_create ("pipelines"), *keeper = tcase_create ("keeper");
-  TCase *ipc = tcase_create ("ipc");
-
-  tcase_add_loop_test (tc, test_pipelines, 0, G_N_ELEMENTS (cases));
-  suite_add_tcase (suite, tc);
-  tcase_add_checked_fixture (ipc, test_ipc_setup, test_ipc_teardown);
-  tcase_add_loop_test (ipc, test_ipc_sink, 0, 2);
-  suite_add_tcase (suite, ipc);
-  tcase_add_checked_fixture (keeper, test_setup, test_teardown);
-  tcase_add_loop_test (keeper, test_keeper, 0, 2);
-  tcase_add_test (keeper, test_keeper_with_a_lost_fence);
-  suite_add_tcase (suite, keeper);
-  return suite;
-}
-
-GST_CHECK_MAIN (no_threads);

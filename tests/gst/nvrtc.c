@@ -13,6 +13,7 @@
 #include <gst/vkgdr/vkgdr.h>
 #include <sys/stat.h>
 
+#include "case.h"
 #include "folder.h"
 #include "kernel/compiler.h"
 #include "slow.h"
@@ -220,7 +221,9 @@ static const struct {
   { { { TOOLKIT, 13 }, { SYSTEM, 13 } }, "NVRTC 13.0 (" TOOLKIT ")" },
 };
 
-GST_START_TEST (test_search)
+TEST_FIXTURE (setup, folder_teardown);
+
+TEST_LOOP (search, G_N_ELEMENTS (searches))
 {
   const GstVkgdrCompilerTarget target = { FALSE, 12040, 90 };
   GError *error = NULL;
@@ -232,11 +235,10 @@ GST_START_TEST (test_search)
   fail_unless_equals_string (text, searches[__i__].found);
   g_free (text);
 }
-GST_END_TEST;
 
 /* --- an NVRTC that does not support the device ---------------------------- */
 
-GST_START_TEST (test_description_names_what_is_used)
+TEST (description_names_what_is_used)
 {
   const GstVkgdrCompilerTarget turing = { FALSE, 13000, 75 };
   GError *error = NULL;
@@ -253,7 +255,6 @@ GST_START_TEST (test_description_names_what_is_used)
   fail_unless_equals_string (text, "NVRTC 13.0 (libnvrtc.so.13)");
   g_free (text);
 }
-GST_END_TEST;
 
 static GBytes *
 compile (const GstVkgdrCompilerTarget *target, const gchar *source,
@@ -319,7 +320,7 @@ assert_was_run_with (const gchar *part)
 
 /* --- a compilation -------------------------------------------------------- */
 
-GST_START_TEST (test_compiler_gets_the_source)
+TEST (compiler_gets_the_source)
 {
   assert_compiles (&hopper, SOURCE, TRUE);
   assert_was_run_with ("--gpu-architecture=compute_52");
@@ -327,9 +328,8 @@ GST_START_TEST (test_compiler_gets_the_source)
   assert_contains (given_text, "#include \"vkgdr/kernel.h\"");
   assert_contains (given_text, "#line 1 \"mine.cu\"");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_log_is_the_error)
+TEST (log_is_the_error)
 {
   assert_fails_with (&hopper, "wrong", GST_VKGDR_ERROR_COMPILE,
       "mine.cu does not compile:\nmine.cu(1): error: it is wrong");
@@ -338,9 +338,8 @@ GST_START_TEST (test_log_is_the_error)
   assert_fails_with (
       &hopper, "nothing", GST_VKGDR_ERROR_COMPILE, "gave no image");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_missing_compiler_is_named_with_a_remedy)
+TEST (missing_compiler_is_named_with_a_remedy)
 {
   static const Library none[MAX_LIBRARIES] = { { NULL } };
 
@@ -349,11 +348,10 @@ GST_START_TEST (test_missing_compiler_is_named_with_a_remedy)
   assert_fails_with (&hopper, SOURCE, GST_VKGDR_ERROR_NO_DRIVER,
       "NVRTC was not found (tried /nowhere/libnvrtc.so). Install ");
 }
-GST_END_TEST;
 
 /* --- the cache ------------------------------------------------------------ */
 
-GST_START_TEST (test_warm_start_compiles_nothing_and_is_fast)
+TEST (warm_start_compiles_nothing_and_is_fast)
 {
   gint64 start, best = G_MAXINT64;
   guint i;
@@ -368,7 +366,6 @@ GST_START_TEST (test_warm_start_compiles_nothing_and_is_fast)
   GST_INFO ("%" G_GINT64_FORMAT " us", best);
   fail_unless (best < test_limit (WARM_LIMIT), "%" G_GINT64_FORMAT " us", best);
 }
-GST_END_TEST;
 
 /* --- included files and the cache ---------------------------------------- */
 
@@ -403,7 +400,7 @@ static const gchar *const includes[] = { "#include \"one.h\"\n",
   "#include_next <one.h>\n", "#import \"one.h\"\n",
   "#if __has_include (\"one.h\")\n#endif\n" };
 
-GST_START_TEST (test_changed_include_is_compiled)
+TEST_LOOP (changed_include_is_compiled, G_N_ELEMENTS (includes))
 {
   gchar *source = g_strconcat (includes[__i__], SOURCE, NULL);
 
@@ -420,11 +417,10 @@ GST_START_TEST (test_changed_include_is_compiled)
   fail_if (is_compiled_anew (source, NULL));
   g_free (source);
 }
-GST_END_TEST;
 
 /* The source is compiled again if a header appears where none was found before,
  * or in a folder that is searched earlier. */
-GST_START_TEST (test_new_include_is_compiled)
+TEST (new_include_is_compiled)
 {
   gchar *below = g_build_filename (folder, "below", NULL);
   const gchar *folders[] = { below, NULL };
@@ -442,18 +438,16 @@ GST_START_TEST (test_new_include_is_compiled)
   gst_vkgdr_compile_options_unref (options);
   g_free (below);
 }
-GST_END_TEST;
 
 /* The name of the included file is a macro, so only the compiler knows which
  * file it is. */
-GST_START_TEST (test_computed_include_is_not_cached)
+TEST (computed_include_is_not_cached)
 {
   fail_unless (is_compiled_anew ("#include NAME\n" SOURCE, NULL));
   fail_unless (is_compiled_anew ("#include NAME\n" SOURCE, NULL));
 }
-GST_END_TEST;
 
-GST_START_TEST (test_include_of_a_fifo_is_an_error)
+TEST (include_of_a_fifo_is_an_error)
 {
   const GstVkgdrCompilerInput input = { "#include \"pipe.h\"\n", "mine.cu",
     folder, NULL, TRUE };
@@ -467,11 +461,10 @@ GST_START_TEST (test_include_of_a_fifo_is_an_error)
   g_error_free (error);
   g_free (path);
 }
-GST_END_TEST;
 
 /* --- the user's options -------------------------------------------------- */
 
-GST_START_TEST (test_options_reach_the_compiler)
+TEST (options_reach_the_compiler)
 {
   const gchar *folders[] = { "/some where", NULL };
   const gchar *words[] = { "-DSIZE=3", "-U", "NOT", "-I/else", "--std=c++20",
@@ -490,9 +483,8 @@ GST_START_TEST (test_options_reach_the_compiler)
   assert_was_run_with ("--include-path=");
   gst_vkgdr_compile_options_unref (options);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_no_cache_is_no_harm)
+TEST (no_cache_is_no_harm)
 {
   static const gchar *const places[] = { "file", "file/below", "/proc/vkgdr" };
   guint i, n;
@@ -511,30 +503,3 @@ GST_START_TEST (test_no_cache_is_no_harm)
     g_free (place);
   }
 }
-GST_END_TEST;
-
-static Suite *
-nvrtc_suite (void)
-{
-  Suite *s = suite_create ("nvrtc");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (s, tc);
-  tcase_add_checked_fixture (tc, setup, folder_teardown);
-  tcase_add_loop_test (tc, test_search, 0, G_N_ELEMENTS (searches));
-  tcase_add_test (tc, test_description_names_what_is_used);
-  tcase_add_test (tc, test_compiler_gets_the_source);
-  tcase_add_test (tc, test_log_is_the_error);
-  tcase_add_test (tc, test_missing_compiler_is_named_with_a_remedy);
-  tcase_add_test (tc, test_warm_start_compiles_nothing_and_is_fast);
-  tcase_add_loop_test (
-      tc, test_changed_include_is_compiled, 0, G_N_ELEMENTS (includes));
-  tcase_add_test (tc, test_new_include_is_compiled);
-  tcase_add_test (tc, test_computed_include_is_not_cached);
-  tcase_add_test (tc, test_include_of_a_fifo_is_an_error);
-  tcase_add_test (tc, test_options_reach_the_compiler);
-  tcase_add_test (tc, test_no_cache_is_no_harm);
-  return s;
-}
-
-GST_CHECK_MAIN (nvrtc);

@@ -84,18 +84,18 @@ check_access (
   gst_object_unref (pipeline);
 }
 
-GST_START_TEST (test_access_of_audio_and_bytes)
+TEST_LOOP (access_of_audio_and_bytes,
+    !test_hides_vulkan () ? G_N_ELEMENTS (streams) : 0)
 {
   test_set_debug ("bar");
   check_access (streams[__i__], "staged", GST_VKGDR_ACCESS_STAGED);
   check_access (streams[__i__], "direct", GST_VKGDR_ACCESS_DIRECT);
   check_access (streams[__i__], "auto", GST_VKGDR_ACCESS_DIRECT);
 }
-GST_END_TEST;
 
 /* Upstream can use the offered allocator for video, too, with a pool of its
  * own. __i__ is the access mode that is set: auto, direct or staged. */
-GST_START_TEST (test_access_of_the_allocator)
+TEST_LOOP (access_of_the_allocator, 3)
 {
   GstHarness *h = gst_harness_new ("vkgdrupload");
   GstAllocator *allocator = NULL;
@@ -128,7 +128,6 @@ GST_START_TEST (test_access_of_the_allocator)
   gst_harness_teardown (h);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
 /* --- logs ---------------------------------------------------------------- */
 
@@ -143,7 +142,7 @@ count_errors (GstDebugCategory *category, GstDebugLevel level,
     g_atomic_int_inc (&logged);
 }
 
-GST_START_TEST (test_audio_and_bytes_log_no_errors)
+TEST_LOOP (audio_and_bytes_log_no_errors, G_N_ELEMENTS (streams))
 {
   GstElement *pipeline =
       test_launch ("%s vkgdrupload ! cudafilter source=\"__global__ void k "
@@ -159,7 +158,6 @@ GST_START_TEST (test_audio_and_bytes_log_no_errors)
   gst_object_unref (pipeline);
   fail_unless_equals_int (logged, 0);
 }
-GST_END_TEST;
 
 /* --- messages ------------------------------------------------------------ */
 
@@ -224,7 +222,7 @@ static const struct {
       "cannot write" },
 };
 
-GST_START_TEST (test_staging_is_told_once)
+TEST_LOOP (staging_is_told_once, G_N_ELEMENTS (narrow))
 {
   GstElement *pipeline;
   GPtrArray *texts;
@@ -243,9 +241,8 @@ GST_START_TEST (test_staging_is_told_once)
   }
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_large_window_is_not_told)
+TEST_IF (a_large_window_is_not_told, !test_hides_vulkan ())
 {
   GstElement *pipeline = test_launch (
       VIDEO "vkgdrupload access=staged ! vkgdrdownload ! fakesink");
@@ -257,7 +254,6 @@ GST_START_TEST (test_a_large_window_is_not_told)
   g_ptr_array_unref (texts);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* --- frames that upstream keeps mapped ----------------------------------- */
 
@@ -265,7 +261,7 @@ GST_END_TEST;
  * unmaps it later. Meanwhile the buffer may be copied, and GStreamer copies its
  * memory, too. Bit 0 of __i__: mapped with WRITE instead of READWRITE; bit 1:
  * the buffer is copied. */
-GST_START_TEST (test_a_frame_that_is_still_mapped)
+TEST_LOOP (a_frame_that_is_still_mapped, 4)
 {
   GstMapFlags flags = __i__ & 1 ? GST_MAP_WRITE : GST_MAP_READWRITE;
   GstHarness *h;
@@ -313,27 +309,3 @@ GST_START_TEST (test_a_frame_that_is_still_mapped)
   gst_object_unref (up);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
-
-static Suite *
-offer_suite (void)
-{
-  Suite *s = suite_create ("offer");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (s, tc);
-  tcase_set_timeout (tc, 60);
-  tcase_add_loop_test (tc, test_access_of_the_allocator, 0, 3);
-  tcase_add_loop_test (
-      tc, test_audio_and_bytes_log_no_errors, 0, G_N_ELEMENTS (streams));
-  tcase_add_loop_test (tc, test_staging_is_told_once, 0, G_N_ELEMENTS (narrow));
-  tcase_add_loop_test (tc, test_a_frame_that_is_still_mapped, 0, 4);
-  if (!test_hides_vulkan ()) {
-    tcase_add_loop_test (
-        tc, test_access_of_audio_and_bytes, 0, G_N_ELEMENTS (streams));
-    tcase_add_test (tc, test_a_large_window_is_not_told);
-  }
-  return s;
-}
-
-GST_CHECK_MAIN (offer);

@@ -27,10 +27,12 @@ contains (const GPtrArray *fences, GstVkgdrFence *fence)
   return fences && g_ptr_array_find ((GPtrArray *) fences, fence, NULL);
 }
 
+TEST_FIXTURE (test_setup, test_teardown);
+
 /* After a use on streams that were not declared, one fence behind all work of
  * the CUDA context replaces the fences of this CUDA context. It does not cover
  * a reader in another CUDA context. */
-GST_START_TEST (test_unknown_use_keeps_readers_of_other_contexts)
+TEST (unknown_use_keeps_readers_of_other_contexts)
 {
   GstVkgdrFence *near_fence, *far_fence;
   GstVkgdrStream *near, *far;
@@ -70,19 +72,3 @@ GST_START_TEST (test_unknown_use_keeps_readers_of_other_contexts)
   gst_object_unref (other);
   vkgdr_driver_load ()->cuCtxDestroy (own);
 }
-GST_END_TEST;
-
-static Suite *
-order_suite (void)
-{
-  Suite *suite = suite_create ("order");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_set_timeout (tc, 30);
-  tcase_add_checked_fixture (tc, test_setup, test_teardown);
-  tcase_add_test (tc, test_unknown_use_keeps_readers_of_other_contexts);
-  return suite;
-}
-
-GST_CHECK_MAIN (order);

@@ -276,7 +276,16 @@ stream_finish (Stream *stream, guint n_frames)
   gst_object_unref (stream->pipeline);
 }
 
-GST_START_TEST (test_no_frame_of_any_stream_is_torn)
+static void
+setup (void)
+{
+  test_setup_bar ();
+  test_frames_register ();
+}
+
+TEST_FIXTURE (setup, test_teardown);
+
+TEST_LOOP (no_frame_of_any_stream_is_torn, G_N_ELEMENTS (variants))
 {
   const Variant *variant = &variants[__i__];
   gboolean software = gst_vkgdr_context_is_software (test_context);
@@ -297,11 +306,10 @@ GST_START_TEST (test_no_frame_of_any_stream_is_torn)
   assert_paths (streams, variant);
   gst_context_unref (context);
 }
-GST_END_TEST;
 
 /* Pools do not hand out a buffer that the device still reads, so no pipeline
  * could test this. */
-GST_START_TEST (test_stream_that_writes_waits_for_all_readers)
+TEST (stream_that_writes_waits_for_all_readers)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GstVkgdrStream *writer = test_stream_new (test_context);
@@ -342,7 +350,6 @@ GST_START_TEST (test_stream_that_writes_waits_for_all_readers)
   gst_object_unref (allocator);
   g_free (newer);
 }
-GST_END_TEST;
 
 /* --- no thread waits without need ---------------------------------------- */
 
@@ -465,7 +472,7 @@ feed_pull_all (Feed *feed)
 
 /* The streaming thread queues one frame after the other, although the kernel of
  * the first frame has not begun. */
-GST_START_TEST (test_pushing_waits_for_no_kernel)
+TEST_LOOP (pushing_waits_for_no_kernel, G_N_ELEMENTS (unblocked))
 {
   gchar *elements = g_strdup_printf (
       "vkgdrupload %s ! cudafilter source=\"" CHECK_SOURCE "\" params=\"params,"
@@ -512,11 +519,10 @@ GST_START_TEST (test_pushing_waits_for_no_kernel)
   gst_clear_object (&feed.pool);
   g_free (elements);
 }
-GST_END_TEST;
 
 /* Pushing does not wait for transfers either. Upstream gets its memory back
  * when the transfer is done, and not earlier. */
-GST_START_TEST (test_sent_memory_is_kept)
+TEST (sent_memory_is_kept)
 {
   GstBufferPoolAcquireParams now = {
     .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT
@@ -549,7 +555,6 @@ GST_START_TEST (test_sent_memory_is_kept)
   gst_buffer_pool_set_active (feed.pool, FALSE);
   gst_object_unref (feed.pool);
 }
-GST_END_TEST;
 
 /* --- host memory --------------------------------------------------------- */
 
@@ -672,7 +677,7 @@ write_and_read (
   }
 }
 
-GST_START_TEST (test_host_memory_of_a_pool)
+TEST_IF (host_memory_of_a_pool, !test_hides_vulkan ())
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GstVkgdrStream *stream = test_stream_new (test_context);
@@ -705,7 +710,6 @@ GST_START_TEST (test_host_memory_of_a_pool)
   gst_object_unref (stream);
   gst_object_unref (allocator);
 }
-GST_END_TEST;
 
 /* Writes a frame of @value, staged, and waits until it is on the device. */
 static GstBuffer *
@@ -733,7 +737,7 @@ write_staged (GstBufferPool *pool, GstVkgdrStream *stream, guint8 value)
  * the CPU's cache, even if all frames are in use. If the CPU reads a frame, its
  * content is fetched from the device, and the frame keeps its staging buffer.
  */
-GST_START_TEST (test_written_frames_share_a_staging_buffer)
+TEST (written_frames_share_a_staging_buffer)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
   GstBufferPool *pool = pool_new (POOL_SIZE);
@@ -762,11 +766,10 @@ GST_START_TEST (test_written_frames_share_a_staging_buffer)
   gst_object_unref (pool);
   gst_object_unref (stream);
 }
-GST_END_TEST;
 
 /* The library keeps as many staging buffers as the pools have used, for their
  * next frames. When the pools are gone, it keeps only 256 MiB of them. */
-GST_START_TEST (test_unused_staging_buffers_are_freed)
+TEST_IF (unused_staging_buffers_are_freed, !test_is_on_valgrind ())
 {
   const gsize size = 100 * 1024 * 1024, limit = 256 * 1024 * 1024;
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
@@ -796,7 +799,6 @@ GST_START_TEST (test_unused_staging_buffers_are_freed)
     g_usleep (1000);
   gst_object_unref (allocator);
 }
-GST_END_TEST;
 
 static GstPadProbeReturn
 note_memory (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
@@ -811,7 +813,7 @@ note_memory (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 
 /* The same in a pipeline with the pool of vkgdrupload. __i__ is 0 for direct
  * access, and 1 for staged access. */
-GST_START_TEST (test_host_memory_of_a_pipeline)
+TEST_RANGE (host_memory_of_a_pipeline, test_hides_vulkan () ? 1 : 0, 2)
 {
   GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
   GHashTable *memories = g_hash_table_new (NULL, NULL);
@@ -841,39 +843,3 @@ GST_START_TEST (test_host_memory_of_a_pipeline)
   g_hash_table_unref (memories);
   gst_context_unref (context);
 }
-GST_END_TEST;
-
-static void
-setup (void)
-{
-  test_setup_bar ();
-  test_frames_register ();
-}
-
-static Suite *
-ordering_suite (void)
-{
-  Suite *s = suite_create ("ordering");
-  TCase *bar = tcase_create ("bar");
-
-  suite_add_tcase (s, bar);
-  tcase_set_timeout (bar, 60);
-  tcase_add_checked_fixture (bar, setup, test_teardown);
-  tcase_add_loop_test (
-      bar, test_no_frame_of_any_stream_is_torn, 0, G_N_ELEMENTS (variants));
-  tcase_add_test (bar, test_stream_that_writes_waits_for_all_readers);
-  tcase_add_loop_test (
-      bar, test_pushing_waits_for_no_kernel, 0, G_N_ELEMENTS (unblocked));
-  tcase_add_test (bar, test_sent_memory_is_kept);
-  if (!test_hides_vulkan ())
-    tcase_add_test (bar, test_host_memory_of_a_pool);
-  tcase_add_test (bar, test_written_frames_share_a_staging_buffer);
-  if (!test_is_on_valgrind ()) /* which has too little memory */
-    tcase_add_test (bar, test_unused_staging_buffers_are_freed);
-  /* The first case is direct access. */
-  tcase_add_loop_test (
-      bar, test_host_memory_of_a_pipeline, test_hides_vulkan () ? 1 : 0, 2);
-  return s;
-}
-
-GST_CHECK_MAIN (ordering);

@@ -93,7 +93,7 @@ write_buffers (Writer *self, guint n)
 
 /* --- rules 1 and 2 -------------------------------------------------------- */
 
-GST_START_TEST (test_starts_staged)
+TEST (starts_staged)
 {
   Writer writer = writer_new (GST_MSECOND);
 
@@ -102,9 +102,8 @@ GST_START_TEST (test_starts_staged)
   fail_unless_equals_int (write_buffer (&writer), STAGED);
   writer_clear (&writer);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_cached_window_is_direct)
+TEST (cached_window_is_direct)
 {
   Writer writer = { .policy = gst_vkgdr_policy_new (0, TRUE),
     .direct_time = GST_SECOND,
@@ -114,11 +113,10 @@ GST_START_TEST (test_cached_window_is_direct)
   fail_unless_equals_int (write_buffers (&writer, 50), 50);
   writer_clear (&writer);
 }
-GST_END_TEST;
 
 /* A plain writer becomes direct after a few buffers, also if it is somewhat
  * slower in the window. */
-GST_START_TEST (test_plain_writer)
+TEST_LOOP (plain_writer, 2)
 {
   Writer writer = writer_new ((1 + 6 * __i__) * GST_MSECOND);
 
@@ -127,11 +125,10 @@ GST_START_TEST (test_plain_writer)
   fail_unless_equals_int (write_buffers (&writer, 1000), 1000);
   writer_clear (&writer);
 }
-GST_END_TEST;
 
 /* A writer that reads gets two direct buffers, and two more after 10, 20, 40,
  * ... seconds. */
-GST_START_TEST (test_writer_that_reads)
+TEST (writer_that_reads)
 {
   Writer writer = writer_new (100 * GST_MSECOND);
   GstClockTime pause;
@@ -149,10 +146,9 @@ GST_START_TEST (test_writer_that_reads)
   }
   writer_clear (&writer);
 }
-GST_END_TEST;
 
 /* A writer that maps its buffers for reading, too. */
-GST_START_TEST (test_readwrite_writer)
+TEST (readwrite_writer)
 {
   Writer writer = writer_new (GST_MSECOND);
 
@@ -161,9 +157,8 @@ GST_START_TEST (test_readwrite_writer)
   check_access (&writer, STAGED);
   writer_clear (&writer);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_readwrite_now_and_then)
+TEST (readwrite_now_and_then)
 {
   Writer writer = writer_new (GST_MSECOND);
   guint i;
@@ -175,10 +170,9 @@ GST_START_TEST (test_readwrite_now_and_then)
   check_access (&writer, DIRECT);
   writer_clear (&writer);
 }
-GST_END_TEST;
 
 /* Two slow buffers in a row are found at any time. A single one is not. */
-GST_START_TEST (test_change_for_the_worse)
+TEST (change_for_the_worse)
 {
   Writer writer = writer_new (GST_MSECOND);
   guint i;
@@ -193,11 +187,10 @@ GST_START_TEST (test_change_for_the_worse)
   check_access (&writer, STAGED);
   writer_clear (&writer);
 }
-GST_END_TEST;
 
 /* A direct buffer of a few KiB may take far longer than a staged one, which is
  * written to the CPU's cache. */
-GST_START_TEST (test_tiny_frames)
+TEST (tiny_frames)
 {
   Writer writer = writer_new (15 * GST_USECOND);
 
@@ -206,14 +199,13 @@ GST_START_TEST (test_tiny_frames)
   check_access (&writer, DIRECT);
   writer_clear (&writer);
 }
-GST_END_TEST;
 
 #define IN_FLIGHT 8
 
 /* Several threads write at the same time: while it is not known whether they
  * read, only two of them have direct buffers. What was handed out before they
  * were found to be readers is staged when it is mapped. */
-GST_START_TEST (test_frame_threads_that_read)
+TEST (frame_threads_that_read)
 {
   Writer writer = writer_new (100 * GST_MSECOND);
   GstVkgdrPolicyTurn turns[IN_FLIGHT] = { { NULL } };
@@ -232,11 +224,10 @@ GST_START_TEST (test_frame_threads_that_read)
     gst_vkgdr_policy_turn_clear (&turns[i]);
   writer_clear (&writer);
 }
-GST_END_TEST;
 
 /* A buffer that was mapped and is mapped again after the decision is staged,
  * too. */
-GST_START_TEST (test_reader_maps_again)
+TEST (reader_maps_again)
 {
   Writer writer = writer_new (GST_MSECOND);
   GstVkgdrPolicyTurn turn = { NULL };
@@ -251,10 +242,9 @@ GST_START_TEST (test_reader_maps_again)
   gst_vkgdr_policy_turn_clear (&turn);
   writer_clear (&writer);
 }
-GST_END_TEST;
 
 /* Buffers that are never written, or whose mapping fails, decide nothing. */
-GST_START_TEST (test_unwritten_buffers)
+TEST (unwritten_buffers)
 {
   Writer writer = writer_new (GST_MSECOND);
   GstVkgdrPolicyTurn turn = { NULL };
@@ -272,11 +262,10 @@ GST_START_TEST (test_unwritten_buffers)
   check_access (&writer, DIRECT);
   writer_clear (&writer);
 }
-GST_END_TEST;
 
 /* --- rule 3 --------------------------------------------------------------- */
 
-GST_START_TEST (test_writer_that_waits)
+TEST (writer_that_waits)
 {
   Writer writer = writer_new (GST_MSECOND);
 
@@ -291,10 +280,9 @@ GST_START_TEST (test_writer_that_waits)
   check_access (&writer, STAGED);
   writer_clear (&writer);
 }
-GST_END_TEST;
 
 /* Waiting for the device does not count. */
-GST_START_TEST (test_writer_that_waits_for_the_device)
+TEST (writer_that_waits_for_the_device)
 {
   Writer writer = writer_new (GST_MSECOND);
   guint i;
@@ -305,14 +293,13 @@ GST_START_TEST (test_writer_that_waits_for_the_device)
   check_access (&writer, DIRECT);
   writer_clear (&writer);
 }
-GST_END_TEST;
 
 /* --- rule 4 --------------------------------------------------------------- */
 
 #define MANY 16
 
 /* Up to three plain writers are direct. Of more, the two oldest are. */
-GST_START_TEST (test_many_plain_writers)
+TEST_LOOP (many_plain_writers, 6)
 {
   static const guint counts[] = { 1, 2, 3, 4, 8, MANY };
   guint n = counts[__i__], i, k, n_direct = n <= 3 ? n : 2;
@@ -336,10 +323,9 @@ GST_START_TEST (test_many_plain_writers)
     writer_clear (&writers[i]);
   writer_clear (&other);
 }
-GST_END_TEST;
 
 /* Writers that read, wait, or have stopped leave their places to others. */
-GST_START_TEST (test_places_become_free)
+TEST (places_become_free)
 {
   Writer writers[6];
   guint i, k;
@@ -361,11 +347,10 @@ GST_START_TEST (test_places_become_free)
   for (i = 0; i < 6; i++)
     writer_clear (&writers[i]);
 }
-GST_END_TEST;
 
 /* --- without the rules ---------------------------------------------------- */
 
-GST_START_TEST (test_fixed_mode_is_used)
+TEST (fixed_mode_is_used)
 {
   static const GstVkgdrAccess wanted[] = { DIRECT, STAGED };
   Writer writer = writer_new (100 * GST_MSECOND);
@@ -382,7 +367,6 @@ GST_START_TEST (test_fixed_mode_is_used)
   }
   writer_clear (&writer);
 }
-GST_END_TEST;
 
 /* --- the time of a writer ------------------------------------------------- */
 
@@ -434,7 +418,7 @@ measure_work (gboolean with_processor_time, gboolean end_in_thread)
   return m.work.time / 1000;
 }
 
-GST_START_TEST (test_work_time)
+TEST (work_time)
 {
   gint64 time = measure_work (TRUE, FALSE);
 
@@ -445,33 +429,3 @@ GST_START_TEST (test_work_time)
   time = measure_work (TRUE, TRUE);
   fail_unless (time >= WORK + SLEEP, "%" G_GINT64_FORMAT " us", time);
 }
-GST_END_TEST;
-
-static Suite *
-policy_suite (void)
-{
-  Suite *s = suite_create ("policy");
-  TCase *tc = tcase_create ("rules");
-
-  tcase_add_test (tc, test_starts_staged);
-  tcase_add_test (tc, test_cached_window_is_direct);
-  tcase_add_loop_test (tc, test_plain_writer, 0, 2);
-  tcase_add_test (tc, test_writer_that_reads);
-  tcase_add_test (tc, test_readwrite_writer);
-  tcase_add_test (tc, test_readwrite_now_and_then);
-  tcase_add_test (tc, test_change_for_the_worse);
-  tcase_add_test (tc, test_tiny_frames);
-  tcase_add_test (tc, test_frame_threads_that_read);
-  tcase_add_test (tc, test_reader_maps_again);
-  tcase_add_test (tc, test_unwritten_buffers);
-  tcase_add_test (tc, test_writer_that_waits);
-  tcase_add_test (tc, test_writer_that_waits_for_the_device);
-  tcase_add_loop_test (tc, test_many_plain_writers, 0, 6);
-  tcase_add_test (tc, test_places_become_free);
-  tcase_add_test (tc, test_fixed_mode_is_used);
-  tcase_add_test (tc, test_work_time);
-  suite_add_tcase (s, tc);
-  return s;
-}
-
-GST_CHECK_MAIN (policy);

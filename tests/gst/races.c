@@ -114,9 +114,18 @@ publish (gpointer data)
   return NULL;
 }
 
+static void
+setup_without_window (void)
+{
+  test_set_debug ("no-window");
+  test_setup ();
+}
+
+TEST_FIXTURE (setup_without_window, test_teardown);
+
 /* The content is on its way when publishing returns, even if another thread has
  * begun to unmap the memory. */
-GST_START_TEST (test_publish_during_unmap)
+TEST (publish_during_unmap)
 {
   GThread *thread;
   Mapped mapped;
@@ -131,11 +140,10 @@ GST_START_TEST (test_publish_during_unmap)
   assert_device_has (mapped.memory, 1);
   gst_memory_unref (mapped.memory);
 }
-GST_END_TEST;
 
 /* The unmap sends the content and gives the staging buffer away while another
  * thread publishes the content. */
-GST_START_TEST (test_unmap_during_publish)
+TEST (unmap_during_publish)
 {
   GThread *thread;
   Mapped mapped;
@@ -149,7 +157,6 @@ GST_START_TEST (test_unmap_during_publish)
   assert_device_has (mapped.memory, 1);
   gst_memory_unref (mapped.memory);
 }
-GST_END_TEST;
 
 /* --- transfers for which the driver waits --------------------------------- */
 
@@ -176,9 +183,11 @@ transfer (gpointer user_data)
   return NULL;
 }
 
+TEST_FIXTURE (test_setup_bar, test_teardown);
+
 /* The driver may wait until memory that is not pinned is transferred. Other
  * threads can query the memory meanwhile. */
-GST_START_TEST (test_transfer_blocks_no_other_thread)
+TEST_LOOP (transfer_blocks_no_other_thread, 2)
 {
   Transfer self = { test_memory_new (test_context, SIZE), g_malloc (SIZE),
     __i__ == 0 };
@@ -202,30 +211,3 @@ GST_START_TEST (test_transfer_blocks_no_other_thread)
   gst_memory_unref (self.memory);
   g_free (self.data);
 }
-GST_END_TEST;
-
-static void
-setup_without_window (void)
-{
-  test_set_debug ("no-window");
-  test_setup ();
-}
-
-static Suite *
-races_suite (void)
-{
-  Suite *suite = suite_create ("races");
-  TCase *tc = tcase_create ("general"), *staged = tcase_create ("staged");
-
-  suite_add_tcase (suite, tc);
-  tcase_set_timeout (tc, 30);
-  tcase_add_checked_fixture (tc, test_setup_bar, test_teardown);
-  tcase_add_loop_test (tc, test_transfer_blocks_no_other_thread, 0, 2);
-  suite_add_tcase (suite, staged);
-  tcase_add_checked_fixture (staged, setup_without_window, test_teardown);
-  tcase_add_test (staged, test_publish_during_unmap);
-  tcase_add_test (staged, test_unmap_during_publish);
-  return suite;
-}
-
-GST_CHECK_MAIN (races);

@@ -144,7 +144,9 @@ static const struct {
       1, 1 },
 };
 
-GST_START_TEST (test_rows)
+TEST_FIXTURE (test_setup_bar, test_teardown);
+
+TEST_LOOP (rows, G_N_ELEMENTS (rows))
 {
   guint n_frames = test_is_slow () ? FRAMES_SLOW : FRAMES;
   GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
@@ -170,19 +172,3 @@ GST_START_TEST (test_rows)
   gst_object_unref (pipeline);
   gst_context_unref (context);
 }
-GST_END_TEST;
-
-static Suite *
-rows_suite (void)
-{
-  Suite *suite = suite_create ("rows");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_set_timeout (tc, 60);
-  tcase_add_checked_fixture (tc, test_setup_bar, test_teardown);
-  tcase_add_loop_test (tc, test_rows, 0, G_N_ELEMENTS (rows));
-  return suite;
-}
-
-GST_CHECK_MAIN (rows);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "case.h"
 #include "folder.h"
 #include "slow.h"
 #include "kernel/compiler.h"
@@ -103,14 +104,15 @@ static const struct {
   { "#include", "C" },
 };
 
-GST_START_TEST (test_scanner_finds)
+TEST_FIXTURE (folder_setup, folder_teardown);
+
+TEST_LOOP (scanner_finds, G_N_ELEMENTS (scans))
 {
   gchar *found = describe (scans[__i__].text);
 
   fail_unless_equals_string (found, scans[__i__].found);
   g_free (found);
 }
-GST_END_TEST;
 
 /* Sources, and what a compiler sees of them: lines keep their numbers, and
  * #pragma vkgdr is removed. */
@@ -143,7 +145,7 @@ static const struct {
   { "#pragma vkgdr", "" },
 };
 
-GST_START_TEST (test_text_for_the_compiler)
+TEST_LOOP (text_for_the_compiler, G_N_ELEMENTS (texts))
 {
   const gchar *text = texts[__i__].text;
   GstVkgdrSource *source = gst_vkgdr_source_scan (text);
@@ -159,7 +161,6 @@ GST_START_TEST (test_text_for_the_compiler)
   g_free (made);
   gst_vkgdr_source_free (source);
 }
-GST_END_TEST;
 
 /* --- the kind of a file -------------------------------------------------- */
 
@@ -178,7 +179,7 @@ static const struct {
   { "/* .version .target", GST_VKGDR_IMAGE_SOURCE },
 };
 
-GST_START_TEST (test_kind_of_a_text)
+TEST_LOOP (kind_of_a_text, G_N_ELEMENTS (kinds))
 {
   const gchar *text = kinds[__i__].text;
   /* No zero byte follows the text. */
@@ -188,7 +189,6 @@ GST_START_TEST (test_kind_of_a_text)
   fail_unless_equals_int (gst_vkgdr_image_get_kind (image), kinds[__i__].kind);
   g_bytes_unref (image);
 }
-GST_END_TEST;
 
 /* If one of these strings is repeated, a scanner that reads text again would be
  * slow. */
@@ -198,7 +198,7 @@ static const gchar *const repeated[] = { "\n", " \n", " ", "\t#", "/", "/*",
   "%:", "__has_include", "__has_include (", "1'", "template\n", "(", "\xc3\xa4",
   ".entry ", ".entry k (", ".entry k (.param ", ".param .align", "//\n" };
 
-GST_START_TEST (test_scanner_is_linear)
+TEST_LOOP (scanner_is_linear, G_N_ELEMENTS (repeated))
 {
   const gchar *unit = repeated[__i__];
   GString *text = g_string_new (".version .target ");
@@ -223,9 +223,8 @@ GST_START_TEST (test_scanner_is_linear)
       start < test_limit (SCAN_LIMIT), "%" G_GINT64_FORMAT " us", start);
   g_string_free (text, TRUE);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_source_that_is_too_long_is_refused)
+TEST (source_that_is_too_long_is_refused)
 {
   const GstVkgdrCompilerTarget target = { FALSE, 12000, 90 };
   GstVkgdrCompilerInput input = { NULL, "mine.cu", NULL, NULL, TRUE };
@@ -243,7 +242,6 @@ GST_START_TEST (test_source_that_is_too_long_is_refused)
   g_error_free (error);
   g_free (text);
 }
-GST_END_TEST;
 
 /* --- files --------------------------------------------------------------- */
 
@@ -265,7 +263,7 @@ assert_is_not_read (const gchar *path, const gchar *why)
   g_clear_error (&error);
 }
 
-GST_START_TEST (test_only_regular_files_are_read)
+TEST (only_regular_files_are_read)
 {
   gchar *path = g_build_filename (folder, "pipe", NULL);
 
@@ -276,9 +274,8 @@ GST_START_TEST (test_only_regular_files_are_read)
   assert_is_not_read ("/no/such/file", "No such file");
   g_free (path);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_large_file_is_refused)
+TEST (large_file_is_refused)
 {
   gchar *path = folder_write ("large", "");
 
@@ -293,9 +290,8 @@ GST_START_TEST (test_large_file_is_refused)
   fail_unless (gst_vkgdr_file_read ("/proc/self/stat", 4, NULL) == NULL);
   g_free (path);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_include_files_are_listed)
+TEST (include_files_are_listed)
 {
   const gchar *below[] = { folder, NULL };
   GstVkgdrCompileOptions *options;
@@ -336,7 +332,6 @@ GST_START_TEST (test_include_files_are_listed)
   g_strfreev (files);
   g_free (path);
 }
-GST_END_TEST;
 
 /* --- options ------------------------------------------------------------- */
 
@@ -377,7 +372,7 @@ static const struct {
       "--std=c++14 --maxrregcount=64 |" },
 };
 
-GST_START_TEST (test_options_are_translated)
+TEST (options_are_translated)
 {
   guint i;
 
@@ -388,9 +383,8 @@ GST_START_TEST (test_options_are_translated)
     g_free (nvrtc);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_unknown_options_are_refused)
+TEST (unknown_options_are_refused)
 {
   static const gchar *const wrong[] = { "-o x", "x", "-D", "--std=c++03",
     "--maxrregcount=", "--maxrregcount=1x", "-include x.h", "-Xclang -load",
@@ -407,7 +401,6 @@ GST_START_TEST (test_unknown_options_are_refused)
     g_error_free (error);
   }
 }
-GST_END_TEST;
 
 /* --- shortages ----------------------------------------------------------- */
 
@@ -430,7 +423,7 @@ explain_without (int resource)
   return text;
 }
 
-GST_START_TEST (test_shortages_are_named)
+TEST (shortages_are_named)
 {
   gchar *text = gst_vkgdr_shortage_explain ();
 
@@ -443,30 +436,3 @@ GST_START_TEST (test_shortages_are_named)
   fail_unless (strstr (text, "no space left"), "%s", text);
   g_free (text);
 }
-GST_END_TEST;
-
-static Suite *
-sources_suite (void)
-{
-  Suite *s = suite_create ("sources");
-  TCase *general = tcase_create ("general");
-
-  suite_add_tcase (s, general);
-  tcase_add_checked_fixture (general, folder_setup, folder_teardown);
-  tcase_add_loop_test (general, test_scanner_finds, 0, G_N_ELEMENTS (scans));
-  tcase_add_loop_test (
-      general, test_text_for_the_compiler, 0, G_N_ELEMENTS (texts));
-  tcase_add_loop_test (general, test_kind_of_a_text, 0, G_N_ELEMENTS (kinds));
-  tcase_add_loop_test (
-      general, test_scanner_is_linear, 0, G_N_ELEMENTS (repeated));
-  tcase_add_test (general, test_source_that_is_too_long_is_refused);
-  tcase_add_test (general, test_only_regular_files_are_read);
-  tcase_add_test (general, test_large_file_is_refused);
-  tcase_add_test (general, test_include_files_are_listed);
-  tcase_add_test (general, test_options_are_translated);
-  tcase_add_test (general, test_unknown_options_are_refused);
-  tcase_add_test (general, test_shortages_are_named);
-  return s;
-}
-
-GST_CHECK_MAIN (sources);

@@ -84,8 +84,10 @@ note_state (gpointer user_data, GstState state)
     s->seen[s->last] = TRUE;
 }
 
+TEST_FIXTURE (setup, test_teardown);
+
 /* Checks the walk itself: it contains every sequence. */
-GST_START_TEST (test_walk_has_all_orders)
+TEST (walk_has_all_orders)
 {
   guint order, i;
 
@@ -98,7 +100,6 @@ GST_START_TEST (test_walk_has_all_orders)
       fail_unless (s.seen[i], "order %u: sequence %u is missing", order, i);
   }
 }
-GST_END_TEST;
 
 /* --- one element --------------------------------------------------------- */
 
@@ -165,21 +166,19 @@ check_element (const gchar *name,
   gst_object_unref (element);
 }
 
-GST_START_TEST (test_element)
+TEST_LOOP (element, G_N_ELEMENTS (element_names))
 {
   check_element (element_names[__i__], set_state_alone, test_context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_element_flushes)
+TEST_LOOP (element_flushes, G_N_ELEMENTS (element_names))
 {
   check_element (element_names[__i__], set_state_and_flush, test_context);
 }
-GST_END_TEST;
 
 /* No context is given. The element opens the device, and closes it when it is
  * freed. */
-GST_START_TEST (test_element_opens_the_device)
+TEST_LOOP (element_opens_the_device, G_N_ELEMENTS (element_names))
 {
   guint fds = 0;
   guint i;
@@ -191,7 +190,6 @@ GST_START_TEST (test_element_opens_the_device)
   }
   test_assert_fds (fds);
 }
-GST_END_TEST;
 
 /* --- pipelines ----------------------------------------------------------- */
 
@@ -441,30 +439,26 @@ check_walk (guint i, void (*visit) (gpointer user_data, GstState state))
   run_clear (&run);
 }
 
-GST_START_TEST (test_pipeline)
+TEST_LOOP (pipeline, G_N_ELEMENTS (pipelines))
 {
   check_walk (__i__, go_and_wait);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_pipeline_plays)
+TEST_LOOP (pipeline_plays, G_N_ELEMENTS (pipelines))
 {
   check_walk (__i__, go_and_play);
 }
-GST_END_TEST;
 
 /* The next change of state comes before the previous one is complete. */
-GST_START_TEST (test_pipeline_without_waits)
+TEST_LOOP (pipeline_without_waits, G_N_ELEMENTS (pipelines))
 {
   check_walk (__i__, go);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_pipeline_flushes)
+TEST_LOOP (pipeline_flushes, G_N_ELEMENTS (pipelines))
 {
   check_walk (__i__, go_and_flush);
 }
-GST_END_TEST;
 
 /* --- other threads ------------------------------------------------------- */
 
@@ -491,7 +485,7 @@ stop (gpointer user_data)
 
 /* The pipeline is stopped at different moments of a start, and while data
  * flow. */
-GST_START_TEST (test_another_thread_stops)
+TEST_LOOP (another_thread_stops, G_N_ELEMENTS (pipelines))
 {
   guint n = rounds (30), i;
   Run run;
@@ -509,7 +503,6 @@ GST_START_TEST (test_another_thread_stops)
   }
   run_clear (&run);
 }
-GST_END_TEST;
 
 typedef struct {
   Run *run;
@@ -534,7 +527,7 @@ take_turns (gpointer user_data)
   return NULL;
 }
 
-GST_START_TEST (test_threads_disagree)
+TEST_LOOP (threads_disagree, G_N_ELEMENTS (pipelines))
 {
   Turns turns[3];
   GThread *threads[G_N_ELEMENTS (turns)];
@@ -553,7 +546,6 @@ GST_START_TEST (test_threads_disagree)
   check_arrival (&run, GST_STATE_NULL);
   run_clear (&run);
 }
-GST_END_TEST;
 
 typedef struct {
   GstElement *element;
@@ -577,7 +569,7 @@ ask (gpointer user_data)
 
 /* Another thread queries caps while the element starts, works with parameters
  * that change, and stops. */
-GST_START_TEST (test_caps_queries_all_the_time)
+TEST (caps_queries_all_the_time)
 {
   guint n = rounds (20), i, k;
   GThread *thread;
@@ -602,7 +594,6 @@ GST_START_TEST (test_caps_queries_all_the_time)
   gst_object_unref (q.element);
   run_clear (&run);
 }
-GST_END_TEST;
 
 /* One element is stopped while the others run. Then the whole pipeline starts
  * again. */
@@ -628,7 +619,7 @@ check_one_of_many (Run *run, const gchar *name, GstState state)
   gst_object_unref (element);
 }
 
-GST_START_TEST (test_one_of_many_stops)
+TEST_LOOP (one_of_many_stops, G_N_ELEMENTS (pipelines))
 {
   static const gchar *names[] = { "up", "filter", "down" };
   guint i, k;
@@ -640,32 +631,3 @@ GST_START_TEST (test_one_of_many_stops)
       check_one_of_many (&run, names[i], nth_state (k));
   run_clear (&run);
 }
-GST_END_TEST;
-
-static Suite *
-states_suite (void)
-{
-  Suite *s = suite_create ("states");
-  TCase *tc = tcase_create ("general");
-  const gint n_elements = G_N_ELEMENTS (element_names);
-  const gint n_pipelines = G_N_ELEMENTS (pipelines);
-
-  suite_add_tcase (s, tc);
-  tcase_set_timeout (tc, 60);
-  tcase_add_checked_fixture (tc, setup, test_teardown);
-  tcase_add_test (tc, test_walk_has_all_orders);
-  tcase_add_loop_test (tc, test_element, 0, n_elements);
-  tcase_add_loop_test (tc, test_element_flushes, 0, n_elements);
-  tcase_add_loop_test (tc, test_element_opens_the_device, 0, n_elements);
-  tcase_add_loop_test (tc, test_pipeline, 0, n_pipelines);
-  tcase_add_loop_test (tc, test_pipeline_plays, 0, n_pipelines);
-  tcase_add_loop_test (tc, test_pipeline_without_waits, 0, n_pipelines);
-  tcase_add_loop_test (tc, test_pipeline_flushes, 0, n_pipelines);
-  tcase_add_loop_test (tc, test_another_thread_stops, 0, n_pipelines);
-  tcase_add_loop_test (tc, test_threads_disagree, 0, n_pipelines);
-  tcase_add_test (tc, test_caps_queries_all_the_time);
-  tcase_add_loop_test (tc, test_one_of_many_stops, 0, n_pipelines);
-  return s;
-}
-
-GST_CHECK_MAIN (states);

@@ -125,7 +125,16 @@ get_stat (GstElement *pipeline, const gchar *field)
 
 /* --- one pad ------------------------------------------------------------- */
 
-GST_START_TEST (test_batches_in_time)
+static void
+setup (void)
+{
+  test_setup ();
+  test_frames_register ();
+}
+
+TEST_FIXTURE (setup, test_teardown);
+
+TEST (batches_in_time)
 {
   GstElement *pipeline = test_launch (TENSOR ("batch=4") SOURCE ("a"));
   const GstVkgdrTensorFrame *frame;
@@ -158,9 +167,8 @@ GST_START_TEST (test_batches_in_time)
   g_ptr_array_unref (buffers);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_restart)
+TEST (restart)
 {
   GstElement *pipeline = test_launch (
       "testframes num-buffers=5 ! video/x-raw,width=8,height=8 ! vkgdrupload "
@@ -176,7 +184,6 @@ GST_START_TEST (test_restart)
   }
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* Returns the number of frames whose memory is in use. */
 static guint
@@ -190,7 +197,7 @@ count_blocks (GstVkgdrContext *context)
 }
 
 /* The element is stopped in the middle of a batch. All memory is freed. */
-GST_START_TEST (test_stop_in_a_batch)
+TEST (stop_in_a_batch)
 {
   GstVkgdrContext *context = test_context_new ();
   GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
@@ -211,10 +218,9 @@ GST_START_TEST (test_stop_in_a_batch)
   gst_context_unref (wrapped);
   gst_object_unref (context);
 }
-GST_END_TEST;
 
 /* If no height is set, the tensor has the height of the frames. */
-GST_START_TEST (test_caps)
+TEST (caps)
 {
   GstElement *pipeline = test_launch (
       "appsrc name=a format=time "
@@ -246,10 +252,9 @@ GST_START_TEST (test_caps)
   gst_object_unref (sink);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* A copy of the buffer has the meta, but a copy of a part of it does not. */
-GST_START_TEST (test_meta)
+TEST (meta)
 {
   GstVkgdrTensorFrame frame = { (gchar *) "sink_7", 1, 2, 3, 4, 5 };
   GstBuffer *buffer = gst_buffer_new_allocate (NULL, 10, NULL), *copy;
@@ -277,7 +282,6 @@ GST_START_TEST (test_meta)
   fail_unless_equals_string (mine->pad, "sink_7");
   gst_vkgdr_tensor_frame_free (mine);
 }
-GST_END_TEST;
 
 /* --- several pads -------------------------------------------------------- */
 
@@ -294,7 +298,7 @@ static const struct {
 };
 
 /* One pad has half as many frames as the other. */
-GST_START_TEST (test_rates)
+TEST_LOOP (rates, G_N_ELEMENTS (rates))
 {
   GstElement *pipeline = test_launch (
       TENSOR ("missing=%s") SOURCE ("a") SOURCE ("b"), rates[__i__].missing);
@@ -317,7 +321,6 @@ GST_START_TEST (test_rates)
   g_ptr_array_unref (buffers);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* Plays @description, which has the sources a and b, with @n_a and @n_b frames.
  */
@@ -335,7 +338,7 @@ play_two (const gchar *description, guint n_a, guint n_b)
 }
 
 /* One pad ends before the other. */
-GST_START_TEST (test_lengths)
+TEST (lengths)
 {
   GPtrArray *buffers =
       play_two (TENSOR ("missing=leave-out") SOURCE ("a") SOURCE ("b"), 1, 3);
@@ -347,9 +350,8 @@ GST_START_TEST (test_lengths)
   check_pads (buffers, 2, "sink_1");
   g_ptr_array_unref (buffers);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_rounds)
+TEST (rounds)
 {
   GPtrArray *buffers =
       play_two (TENSOR ("batch=4") SOURCE ("a") SOURCE ("b"), 3, 3);
@@ -359,7 +361,6 @@ GST_START_TEST (test_rounds)
   check_values (buffers, 1, 4, "3 103 0 0");
   g_ptr_array_unref (buffers);
 }
-GST_END_TEST;
 
 #define MANY 16
 #define FRAMES_OF_MANY 12
@@ -419,7 +420,7 @@ check_batch_of_many (GPtrArray *buffers, guint i, guint batch)
 
 /* No frame of many sources is lost, doubled or misplaced. A batch has
  * __i__ + 1 frames of each source. */
-GST_START_TEST (test_many_sources)
+TEST_LOOP (many_sources, 2)
 {
   guint batch = MANY * (1 + __i__), i;
   GstElement *pipeline = launch_many (batch);
@@ -442,10 +443,9 @@ GST_START_TEST (test_many_sources)
   g_ptr_array_unref (buffers);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* Frames of different sizes and formats are in one batch. */
-GST_START_TEST (test_formats)
+TEST (formats)
 {
   GstElement *pipeline =
       test_launch (TENSOR ("width=8 height=8 batch=2") SOURCE (
@@ -463,7 +463,6 @@ GST_START_TEST (test_formats)
   g_ptr_array_unref (buffers);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* --- regions ------------------------------------------------------------- */
 
@@ -503,7 +502,7 @@ add_probe (GstElement *pipeline, gpointer crop)
 }
 
 /* Frame 0 has no region, frame 1 has one region, and so on. */
-GST_START_TEST (test_regions)
+TEST (regions)
 {
   GstElement *pipeline =
       test_launch (TENSOR ("region=roi batch=4") SOURCE ("a"));
@@ -526,9 +525,8 @@ GST_START_TEST (test_regions)
   g_ptr_array_unref (buffers);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_regions_of_a_type)
+TEST (regions_of_a_type)
 {
   GstElement *pipeline =
       test_launch (TENSOR ("region=roi roi-type=cat batch=4") SOURCE ("a"));
@@ -542,9 +540,8 @@ GST_START_TEST (test_regions_of_a_type)
   g_ptr_array_unref (buffers);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_crop)
+TEST (crop)
 {
   GstElement *pipeline = test_launch (TENSOR ("") SOURCE ("a"));
   const GstVkgdrTensorFrame *frame;
@@ -561,7 +558,6 @@ GST_START_TEST (test_crop)
   g_ptr_array_unref (buffers);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* Plays the pipeline, which sends one batch of one frame. Returns the batch. */
 static GPtrArray *
@@ -581,7 +577,7 @@ play_cropped (const gchar *elements)
 
 /* A filter behind vkgdrupload crops with a GstVideoCropMeta, and changes the
  * size in the caps. No byte is copied for that, and the tensor is the same. */
-GST_START_TEST (test_crop_by_a_filter)
+TEST (crop_by_a_filter)
 {
   GPtrArray *before, *behind;
   const GstVkgdrTensorFrame *frame;
@@ -606,7 +602,6 @@ GST_START_TEST (test_crop_by_a_filter)
   g_ptr_array_unref (before);
   g_ptr_array_unref (behind);
 }
-GST_END_TEST;
 
 /* --- errors and seeks ---------------------------------------------------- */
 
@@ -624,7 +619,7 @@ static const struct {
   { "! tensor/strided(memory:VkgdrMemory),type=int8", "does not accept" },
 };
 
-GST_START_TEST (test_errors)
+TEST_LOOP (errors, G_N_ELEMENTS (mistakes))
 {
   GstElement *pipeline =
       test_launch ("vkgdrtensor name=t %s ! fakesink" SOURCE ("a") SOURCE ("b"),
@@ -639,11 +634,10 @@ GST_START_TEST (test_errors)
   g_error_free (error);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* A frame on a pad without caps is not negotiated, whether another pad has caps
  * or not. */
-GST_START_TEST (test_frame_without_caps)
+TEST_LOOP (frame_without_caps, 2)
 {
   GstElement *pipeline = test_launch (
       "appsrc name=bare format=time ! vkgdrtensor name=t width=8 height=8 ! "
@@ -663,10 +657,9 @@ GST_START_TEST (test_frame_without_caps)
   g_error_free (error);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* Each buffer is a field, with half the rows of the picture. */
-GST_START_TEST (test_fields)
+TEST (fields)
 {
   GstElement *pipeline = test_launch (
       "vkgdrtensor name=t type=uint8 channels=gray filter=nearest height=0 ! "
@@ -684,10 +677,9 @@ GST_START_TEST (test_fields)
   g_ptr_array_unref (buffers);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* The second frame of a batch begins at an odd address. */
-GST_START_TEST (test_odd_frame_size)
+TEST (odd_frame_size)
 {
   GstElement *pipeline =
       test_launch (TENSOR ("width=5 height=5 batch=3") SOURCE ("a"));
@@ -706,12 +698,11 @@ GST_START_TEST (test_odd_frame_size)
   g_ptr_array_unref (buffers);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 #ifdef HAVE_GST_ANALYTICS
 /* After a download, the tensor of GStreamer's meta is in the buffer's memory.
  */
-GST_START_TEST (test_analytics)
+TEST_LOOP (analytics, 2)
 {
   GstElement *pipeline =
       test_launch (TENSOR ("%s") SOURCE ("a"), __i__ ? "tensor-id=mine" : "");
@@ -735,7 +726,6 @@ GST_START_TEST (test_analytics)
   g_ptr_array_unref (buffers);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 #endif
 
 static gpointer
@@ -751,7 +741,7 @@ set_names (gpointer data)
 }
 
 /* Names are set while frames pass. */
-GST_START_TEST (test_names_from_another_thread)
+TEST (names_from_another_thread)
 {
   GstElement *pipeline = test_launch (TENSOR ("region=roi") SOURCE ("a"));
   GstElement *tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
@@ -767,10 +757,9 @@ GST_START_TEST (test_names_from_another_thread)
   gst_object_unref (tensor);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* After a seek, no batch has frames from before the seek. */
-GST_START_TEST (test_seek)
+TEST (seek)
 {
   GstElement *pipeline = test_launch (
       "videotestsrc num-buffers=25 pattern=black ! "
@@ -801,7 +790,6 @@ GST_START_TEST (test_seek)
   gst_object_unref (sink);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 static void
 push_sized_frame (GstElement *src, gint size, GstClockTime pts)
@@ -833,7 +821,7 @@ wait_for_frames (GstElement *pipeline, guint64 n)
 
 /* The size of the frames changes during a batch, which keeps its size. If a
  * flush drops that batch, the next one has the new size. */
-GST_START_TEST (test_flush_after_new_size)
+TEST (flush_after_new_size)
 {
   GstElement *pipeline = test_launch ("appsrc name=a format=time ! "
                                       "vkgdrupload ! t. " TENSOR ("batch=4"));
@@ -860,7 +848,6 @@ GST_START_TEST (test_flush_after_new_size)
   gst_object_unref (sink);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 #define N_FLUSHES 500
 #define N_RELEASES 100
@@ -904,7 +891,7 @@ stream_and_flush (GstPad *pad, GstCaps *caps, guint delay)
 }
 
 /* One of two pads is flushed while the element repeats the pad's last frame. */
-GST_START_TEST (test_flush_of_one_pad)
+TEST (flush_of_one_pad)
 {
   GstElement *pipeline = test_launch (
       "videotestsrc ! video/x-raw,format=GRAY8,width=8,height=8,framerate=25/1 "
@@ -927,10 +914,9 @@ GST_START_TEST (test_flush_of_one_pad)
   gst_object_unref (tensor);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* The only pad is released while the element negotiates its caps. */
-GST_START_TEST (test_release_in_negotiation)
+TEST (release_in_negotiation)
 {
   GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
   GstCaps *caps = gst_caps_from_string (STREAM_CAPS);
@@ -955,10 +941,9 @@ GST_START_TEST (test_release_in_negotiation)
   gst_context_unref (context);
   gst_caps_unref (caps);
 }
-GST_END_TEST;
 
 /* The element does not wait for a live source that sends nothing. */
-GST_START_TEST (test_live)
+TEST (live)
 {
   GstElement *pipeline = test_launch (
       "vkgdrtensor name=t missing=leave-out ! appsink name=sink sync=false "
@@ -987,52 +972,3 @@ GST_START_TEST (test_live)
   gst_object_unref (sink);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
-
-static void
-setup (void)
-{
-  test_setup ();
-  test_frames_register ();
-}
-
-static Suite *
-tensor_suite (void)
-{
-  Suite *s = suite_create ("tensor");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (s, tc);
-  tcase_set_timeout (tc, 60);
-  tcase_add_checked_fixture (tc, setup, test_teardown);
-  tcase_add_test (tc, test_batches_in_time);
-  tcase_add_test (tc, test_restart);
-  tcase_add_test (tc, test_stop_in_a_batch);
-  tcase_add_test (tc, test_caps);
-  tcase_add_test (tc, test_meta);
-  tcase_add_loop_test (tc, test_rates, 0, G_N_ELEMENTS (rates));
-  tcase_add_test (tc, test_lengths);
-  tcase_add_test (tc, test_rounds);
-  tcase_add_loop_test (tc, test_many_sources, 0, 2);
-  tcase_add_test (tc, test_formats);
-  tcase_add_test (tc, test_regions);
-  tcase_add_test (tc, test_regions_of_a_type);
-  tcase_add_test (tc, test_crop);
-  tcase_add_test (tc, test_crop_by_a_filter);
-  tcase_add_loop_test (tc, test_errors, 0, G_N_ELEMENTS (mistakes));
-  tcase_add_loop_test (tc, test_frame_without_caps, 0, 2);
-  tcase_add_test (tc, test_fields);
-  tcase_add_test (tc, test_odd_frame_size);
-  tcase_add_test (tc, test_names_from_another_thread);
-#ifdef HAVE_GST_ANALYTICS
-  tcase_add_loop_test (tc, test_analytics, 0, 2);
-#endif
-  tcase_add_test (tc, test_seek);
-  tcase_add_test (tc, test_flush_after_new_size);
-  tcase_add_test (tc, test_flush_of_one_pad);
-  tcase_add_test (tc, test_release_in_negotiation);
-  tcase_add_test (tc, test_live);
-  return s;
-}
-
-GST_CHECK_MAIN (tensor);

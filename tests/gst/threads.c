@@ -91,11 +91,10 @@ access_from_streams (Crowd *crowd, GstVkgdrStream *stream, gint me)
       gst_vkgdr_memory_end_access (crowd->memory, stream, flags, NULL));
 }
 
-GST_START_TEST (test_one_memory_many_streams)
+TEST_LOOP (one_memory_many_streams, G_N_ELEMENTS (debugs))
 {
   run (access_from_streams, debugs[__i__]);
 }
-GST_END_TEST;
 
 static void
 read_and_launch (Crowd *crowd, GstVkgdrStream *stream, gint me)
@@ -111,11 +110,10 @@ read_and_launch (Crowd *crowd, GstVkgdrStream *stream, gint me)
   gst_memory_unmap (crowd->memory, &map);
 }
 
-GST_START_TEST (test_one_memory_many_readers)
+TEST_LOOP (one_memory_many_readers, G_N_ELEMENTS (debugs))
 {
   run (read_and_launch, debugs[__i__]);
 }
-GST_END_TEST;
 
 static void
 use_own_memory (Crowd *crowd, GstVkgdrStream *stream, gint me)
@@ -131,11 +129,10 @@ use_own_memory (Crowd *crowd, GstVkgdrStream *stream, gint me)
   gst_memory_unref (memory);
 }
 
-GST_START_TEST (test_one_allocator)
+TEST_LOOP (one_allocator, G_N_ELEMENTS (debugs))
 {
   run (use_own_memory, debugs[__i__]);
 }
-GST_END_TEST;
 
 /* Uses memories of two sizes, which share slabs. */
 static void
@@ -156,11 +153,10 @@ use_small_memory (Crowd *crowd, GstVkgdrStream *stream, gint me)
   gst_memory_unref (memory);
 }
 
-GST_START_TEST (test_small_memories)
+TEST_LOOP (small_memories, !test_hides_vulkan () ? G_N_ELEMENTS (debugs) : 0)
 {
   run (use_small_memory, debugs[__i__]);
 }
-GST_END_TEST;
 
 #define LIMIT 1000 /* the time limit of a kernel, in milliseconds */
 
@@ -174,7 +170,7 @@ is_hung (GstVkgdrContext *context)
 
 /* While one thread launches a kernel, others launch kernels on the same stream,
  * which end first. The first kernel is still watched. */
-GST_START_TEST (test_launches_of_others_end_first)
+TEST (launches_of_others_end_first)
 {
   GstVkgdrContext *context = test_context_new ();
   GstVkgdrStream *stream = test_stream_new (context);
@@ -202,23 +198,3 @@ GST_START_TEST (test_launches_of_others_end_first)
   gst_object_unref (stream);
   gst_object_unref (context);
 }
-GST_END_TEST;
-
-static Suite *
-threads_suite (void)
-{
-  Suite *s = suite_create ("threads");
-  TCase *tc = tcase_create ("general");
-  gint n = G_N_ELEMENTS (debugs);
-
-  suite_add_tcase (s, tc);
-  tcase_add_loop_test (tc, test_one_memory_many_streams, 0, n);
-  tcase_add_loop_test (tc, test_one_memory_many_readers, 0, n);
-  tcase_add_loop_test (tc, test_one_allocator, 0, n);
-  if (!test_hides_vulkan ())
-    tcase_add_loop_test (tc, test_small_memories, 0, n);
-  tcase_add_test (tc, test_launches_of_others_end_first);
-  return s;
-}
-
-GST_CHECK_MAIN (threads);

@@ -181,7 +181,19 @@ play (Reader *reader, const gchar *upload)
 static const gchar *uploads[] = { "access=direct", "access=staged",
   "access=auto" };
 
-GST_START_TEST (test_no_frame_is_torn)
+static void
+setup (void)
+{
+  test_nvcodec_load ();
+  test_setup_bar ();
+  test_frames_register ();
+}
+
+TEST_REQUIRE (test_nvcodec_require);
+
+TEST_FIXTURE (setup, test_teardown);
+
+TEST_LOOP (no_frame_is_torn, G_N_ELEMENTS (uploads))
 {
   guint n_frames = test_is_slow ()        ? FRAMES_SLOW
                    : !test_is_software () ? FRAMES_GPU
@@ -212,28 +224,3 @@ GST_START_TEST (test_no_frame_is_torn)
   gst_object_unref (function);
   gst_object_unref (module);
 }
-GST_END_TEST;
-
-static void
-setup (void)
-{
-  test_nvcodec_load ();
-  test_setup_bar ();
-  test_frames_register ();
-}
-
-static Suite *
-unknown_streams_suite (void)
-{
-  Suite *s = suite_create ("unknown-streams");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (s, tc);
-  test_nvcodec_require ();
-  tcase_set_timeout (tc, 60);
-  tcase_add_checked_fixture (tc, setup, test_teardown);
-  tcase_add_loop_test (tc, test_no_frame_is_torn, 0, G_N_ELEMENTS (uploads));
-  return s;
-}
-
-GST_CHECK_MAIN (unknown_streams);

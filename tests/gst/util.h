@@ -12,6 +12,7 @@
 #include <gst/vkgdr/vkgdr.h>
 
 #include "bytes.h"
+#include "case.h"
 #include "memory/memory-private.h"
 
 G_BEGIN_DECLS
@@ -41,11 +42,12 @@ void test_teardown (void);
  * it accepts memory of that context. */
 GstHarness *test_harness_new (GstElement *element);
 
-/* Runs this test program once more, in a process whose end is part of the test.
- * The environment variable @name is set to @value. If it is set, the program
- * must run another suite. libcheck makes no processes for the tests of this
- * suite. Fails the test unless the exit status is 0. */
+/* Runs the case @name in a process of its own, whose end is part of the test.
+ * The environment variable TEST_AGAIN is set to @value there, and test_again ()
+ * returns it. Elsewhere, test_again () returns NULL, and such a case must be
+ * left out. Fails the test unless the exit status is 0. */
 void test_run_again (const gchar *name, const gchar *value);
+const gchar *test_again (void);
 
 GstVkgdrStream *test_stream_new (GstVkgdrContext *context);
 

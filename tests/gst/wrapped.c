@@ -63,15 +63,14 @@ teardown (void)
   test_teardown ();
 }
 
-/* An environment variable for a process that ends while its memory is in use:
- * how long the release function takes, in milliseconds. */
-#define ENDING "VKGDR_TEST_ENDING"
-
-/* A release function may use the allocator. */
+/* A release function may use the allocator. In a process that ends while its
+ * memory is in use, the value of test_again () is how long the function takes,
+ * in milliseconds.
+ */
 static void
 release (gpointer data)
 {
-  const gchar *ending = g_getenv (ENDING);
+  const gchar *ending = test_again ();
   Owner *self = data;
 
   if (ending)
@@ -115,7 +114,9 @@ assert_bytes (GstMemory *memory, guint seed)
 
 /* --- memory of other libraries ------------------------------------------- */
 
-GST_START_TEST (test_is_memory_beside_the_window)
+TEST_FIXTURE (setup, teardown);
+
+TEST (is_memory_beside_the_window)
 {
   guint active = gst_vkgdr_allocator_get_active_blocks (owner.allocator);
   GstMemory *memory = wrap (0);
@@ -133,9 +134,8 @@ GST_START_TEST (test_is_memory_beside_the_window)
   gst_memory_unref (memory);
   wait_for (is_released);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_cpu_reads_and_writes_it)
+TEST (cpu_reads_and_writes_it)
 {
   GstMemory *memory = wrap (0);
   GstMapInfo map;
@@ -150,9 +150,8 @@ GST_START_TEST (test_cpu_reads_and_writes_it)
   fail_unless (gst_vkgdr_context_synchronize (test_context, NULL));
   assert_bytes (owner.storage, 2);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_readonly_is_not_written)
+TEST (readonly_is_not_written)
 {
   GstMemory *memory = wrap (GST_MEMORY_FLAG_READONLY);
   GstMapInfo map;
@@ -162,11 +161,10 @@ GST_START_TEST (test_readonly_is_not_written)
   gst_memory_unmap (memory, &map);
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
 /* The first stream that uses the memory waits for work that the owner has
  * queued on another stream. With an old driver, the CPU waits. */
-GST_START_TEST (test_its_owner_is_waited_for)
+TEST_LOOP (its_owner_is_waited_for, 2)
 {
   GstVkgdrStream *theirs = test_stream_new (test_context);
   GstVkgdrStream *ours = test_stream_new (test_context);
@@ -188,7 +186,6 @@ GST_START_TEST (test_its_owner_is_waited_for)
   gst_object_unref (theirs);
   gst_object_unref (ours);
 }
-GST_END_TEST;
 
 /* --- waits for the whole CUDA context, as older drivers need them -------- */
 
@@ -232,7 +229,7 @@ begin_reading (gpointer memory)
 
 /* The second of two readers waits for the owner's work, even if the first one
  * is already waiting. */
-GST_START_TEST (test_each_reader_waits_for_its_owner)
+TEST (each_reader_waits_for_its_owner)
 {
   GstVkgdrStream *theirs = test_stream_new (test_context);
   GstVkgdrStream *ours = test_stream_new (test_context);
@@ -253,10 +250,9 @@ GST_START_TEST (test_each_reader_waits_for_its_owner)
   gst_object_unref (theirs);
   gst_object_unref (ours);
 }
-GST_END_TEST;
 
 /* After a wait that failed, the next mapping waits again. */
-GST_START_TEST (test_failed_wait_is_repeated)
+TEST (failed_wait_is_repeated)
 {
   GstVkgdrStream *theirs = test_stream_new (test_context);
   GstMemory *memory = wrap (0);
@@ -272,7 +268,6 @@ GST_START_TEST (test_failed_wait_is_repeated)
   gst_memory_unref (memory);
   gst_object_unref (theirs);
 }
-GST_END_TEST;
 
 static CUresult (*real_query) (CUstream stream);
 static gint is_lost; /* atomic */
@@ -306,7 +301,7 @@ lose_device (void)
 
 /* No wait for a device that has failed succeeds, but the device does no more
  * work. So the owner gets its memory back. */
-GST_START_TEST (test_failed_device_gives_it_back)
+TEST (failed_device_gives_it_back)
 {
   GstMemory *memory = wrap (0);
 
@@ -315,11 +310,10 @@ GST_START_TEST (test_failed_device_gives_it_back)
   wait_for (is_released);
   g_atomic_int_set (&is_lost, FALSE);
 }
-GST_END_TEST;
 
 /* The memory is released when the device has finished, even if the allocator is
  * not used any more. */
-GST_START_TEST (test_device_finishes_before_it_is_given_back)
+TEST (device_finishes_before_it_is_given_back)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
   GstMemory *memory = wrap (0);
@@ -335,9 +329,10 @@ GST_START_TEST (test_device_finishes_before_it_is_given_back)
   fail_unless (g_atomic_int_get (&done));
   gst_object_unref (stream);
 }
-GST_END_TEST;
 
 /* --- the end of the process ---------------------------------------------- */
+
+TEST_FIXTURE (NULL, NULL);
 
 /* An exit handler that is registered before those of the drivers, and so called
  * after them. */
@@ -349,7 +344,7 @@ check_at_the_end (void)
 }
 
 /* The program ends while the device still reads. */
-GST_START_TEST (end_too_early)
+TEST_IF (end_too_early, test_again ())
 {
   GstVkgdrStream *stream;
   GstMemory *memory;
@@ -368,7 +363,8 @@ GST_START_TEST (end_too_early)
   test_gate_set (TRUE);
   exit (0);
 }
-GST_END_TEST;
+
+TEST_FIXTURE (setup, teardown);
 
 /* Times in milliseconds. The last one is longer than the time for which the end
  * of the process waits for a device. */
@@ -377,13 +373,12 @@ static const gchar *endings[] = { "0", "3000" };
 /* The thread that releases memory may hold the last reference to the device. It
  * has to finish before the exit handlers of the drivers run, however long it
  * takes. */
-GST_START_TEST (test_nothing_is_released_after_the_end)
+TEST_LOOP (nothing_is_released_after_the_end, G_N_ELEMENTS (endings))
 {
-  test_run_again (ENDING, endings[__i__]);
+  test_run_again ("end_too_early", endings[__i__]);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_parts_keep_it)
+TEST (parts_keep_it)
 {
   GstMemory *memory = wrap (0);
   GstMemory *part = gst_memory_share (memory, 100, 50);
@@ -393,9 +388,8 @@ GST_START_TEST (test_parts_keep_it)
   gst_memory_unref (part);
   wait_for (is_released);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_copies_are_our_own)
+TEST (copies_are_our_own)
 {
   GstMemory *memory = wrap (0);
   GstMemory *copy = gst_memory_copy (memory, 0, -1);
@@ -408,9 +402,8 @@ GST_START_TEST (test_copies_are_our_own)
   assert_bytes (copy, 1);
   gst_memory_unref (copy);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_what_cannot_be_wrapped)
+TEST (what_cannot_be_wrapped)
 {
   guint64 pointer = gst_vkgdr_memory_get_device_pointer (owner.storage);
   gint host = 0;
@@ -439,9 +432,8 @@ GST_START_TEST (test_what_cannot_be_wrapped)
   }
   fail_unless_equals_int (count_released (), 0);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_release_function_is_optional)
+TEST (release_function_is_optional)
 {
   GstMemory *memory = gst_vkgdr_allocator_alloc_wrapped (owner.allocator,
       gst_vkgdr_memory_get_device_pointer (owner.storage), SIZE, 0, NULL, NULL,
@@ -451,11 +443,10 @@ GST_START_TEST (test_release_function_is_optional)
   gst_memory_unref (memory);
   fail_unless_equals_int (count_released (), 0);
 }
-GST_END_TEST;
 
 /* --- mappings and tensors ------------------------------------------------ */
 
-GST_START_TEST (test_mapping)
+TEST (mapping)
 {
   GError *error = NULL;
   GstVkgdrMapping *mapping = gst_vkgdr_mapping_new (
@@ -481,9 +472,8 @@ GST_START_TEST (test_mapping)
   gst_vkgdr_mapping_unref (mapping);
   gst_vkgdr_mapping_unref (mapping);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_mapping_keeps_the_buffer)
+TEST (mapping_keeps_the_buffer)
 {
   GstBuffer *buffer = gst_buffer_new ();
   GstVkgdrMapping *mapping;
@@ -497,9 +487,8 @@ GST_START_TEST (test_mapping_keeps_the_buffer)
   gst_vkgdr_mapping_unref (mapping);
   gst_buffer_unref (buffer);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_tensor_there_and_back)
+TEST (tensor_there_and_back)
 {
   const gint64 shape[] = { 100, 100 }, strides[] = { 100, 1 };
   GstVkgdrMapping *mapping =
@@ -522,10 +511,9 @@ GST_START_TEST (test_tensor_there_and_back)
   fail_unless (gst_memory_map (owner.storage, &map, GST_MAP_WRITE));
   gst_memory_unmap (owner.storage, &map);
 }
-GST_END_TEST;
 
 /* Consumers know no elements of 24, 40, 48 or 56 bits. */
-GST_START_TEST (test_elements_of_a_tensor)
+TEST (elements_of_a_tensor)
 {
   const gint64 shape[] = { 1 };
   GstVkgdrMapping *mapping =
@@ -547,16 +535,14 @@ GST_START_TEST (test_elements_of_a_tensor)
   }
   gst_vkgdr_mapping_unref (mapping);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_no_python_in_the_process)
+TEST (no_python_in_the_process)
 {
   fail_unless (gst_vkgdr_dlpack_get_capsule_destructor () == NULL);
   fail_unless (gst_vkgdr_dlpack_get_capsule_destructor () == NULL);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_tensor_without_deleter)
+TEST (tensor_without_deleter)
 {
   gint64 shape[] = { SIZE };
   DLManagedTensor tensor = {
@@ -577,41 +563,3 @@ GST_START_TEST (test_tensor_without_deleter)
   gst_memory_unref (memory);
   fail_unless_equals_int (count_released (), 0);
 }
-GST_END_TEST;
-
-static Suite *
-wrapped_suite (void)
-{
-  Suite *s = suite_create ("wrapped");
-  TCase *tc = tcase_create ("wrapped");
-
-  suite_add_tcase (s, tc);
-  if (g_getenv (ENDING)) {
-    tcase_add_test (tc, end_too_early);
-    return s;
-  }
-  tcase_add_checked_fixture (tc, setup, teardown);
-  tcase_add_test (tc, test_is_memory_beside_the_window);
-  tcase_add_test (tc, test_cpu_reads_and_writes_it);
-  tcase_add_test (tc, test_readonly_is_not_written);
-  tcase_add_loop_test (tc, test_its_owner_is_waited_for, 0, 2);
-  tcase_add_test (tc, test_each_reader_waits_for_its_owner);
-  tcase_add_test (tc, test_failed_wait_is_repeated);
-  tcase_add_test (tc, test_failed_device_gives_it_back);
-  tcase_add_test (tc, test_device_finishes_before_it_is_given_back);
-  tcase_add_loop_test (
-      tc, test_nothing_is_released_after_the_end, 0, G_N_ELEMENTS (endings));
-  tcase_add_test (tc, test_parts_keep_it);
-  tcase_add_test (tc, test_copies_are_our_own);
-  tcase_add_test (tc, test_what_cannot_be_wrapped);
-  tcase_add_test (tc, test_release_function_is_optional);
-  tcase_add_test (tc, test_mapping);
-  tcase_add_test (tc, test_mapping_keeps_the_buffer);
-  tcase_add_test (tc, test_tensor_there_and_back);
-  tcase_add_test (tc, test_tensor_without_deleter);
-  tcase_add_test (tc, test_elements_of_a_tensor);
-  tcase_add_test (tc, test_no_python_in_the_process);
-  return s;
-}
-
-GST_CHECK_MAIN (wrapped);

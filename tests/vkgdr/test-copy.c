@@ -73,7 +73,7 @@ check_isa (const vkgdr_copy_functions *isa, buffers *b, size_t dst, size_t src,
 static const size_t offsets[] = { 0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65 };
 #define N_OFFSETS (sizeof (offsets) / sizeof (offsets[0]))
 
-START_TEST (small)
+TEST (small)
 {
   const vkgdr_copy_functions *isas[VKGDR_COPY_MAX_ISAS];
   unsigned int n = vkgdr_copy_list (isas);
@@ -91,9 +91,8 @@ START_TEST (small)
   }
   buffers_free (&b);
 }
-END_TEST
 
-START_TEST (about_a_page)
+TEST (about_a_page)
 {
   const vkgdr_copy_functions *isas[VKGDR_COPY_MAX_ISAS];
   unsigned int n = vkgdr_copy_list (isas);
@@ -111,9 +110,8 @@ START_TEST (about_a_page)
   }
   buffers_free (&b);
 }
-END_TEST
 
-START_TEST (in_threads)
+TEST (in_threads)
 {
   static const unsigned int threads[] = { 0, 1, 2, 3, 7, 16, 1000 };
   static const size_t sizes[] = { 1, 4095, ((size_t) 2 << 20) - 1,
@@ -134,9 +132,8 @@ START_TEST (in_threads)
   }
   buffers_free (&b);
 }
-END_TEST
 
-START_TEST (the_best_is_in_use)
+TEST (the_best_is_in_use)
 {
   const vkgdr_copy_functions *isas[VKGDR_COPY_MAX_ISAS];
   unsigned int n = vkgdr_copy_list (isas);
@@ -150,20 +147,4 @@ START_TEST (the_best_is_in_use)
   else if (__builtin_cpu_supports ("avx2"))
     ck_assert_str_eq (vkgdr_copy_isa (), "avx2");
 #endif
-}
-END_TEST
-
-int
-main (void)
-{
-  Suite *suite = suite_create ("copy");
-  TCase *tc = tcase_create ("copy");
-
-  tcase_set_timeout (tc, 300);
-  tcase_add_test (tc, small);
-  tcase_add_test (tc, about_a_page);
-  tcase_add_test (tc, in_threads);
-  tcase_add_test (tc, the_best_is_in_use);
-  suite_add_tcase (suite, tc);
-  return test_run (suite, false);
 }

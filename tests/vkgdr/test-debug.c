@@ -41,7 +41,9 @@ static const struct {
   { "bar;non-coherent", false },
 };
 
-START_TEST (words_are_read)
+TEST_REQUIRE (test_require_device);
+
+TEST (words_are_read)
 {
   vkgdr_debug debug;
   size_t i;
@@ -60,9 +62,8 @@ START_TEST (words_are_read)
     ck_assert_int_eq (debug.no_vulkan, texts[i].debug.no_vulkan);
   }
 }
-END_TEST
 
-START_TEST (vulkan_is_hidden_by_its_word)
+TEST (vulkan_is_hidden_by_its_word)
 {
   static const char *const hiding[] = { "no-vulkan", "bar,no-vulkan",
     "no-vulkan,bar", "nonsense,no-vulkan", ",no-vulkan," };
@@ -81,25 +82,22 @@ START_TEST (vulkan_is_hidden_by_its_word)
     ck_assert_msg (!vkgdr_debug_hides_vulkan (), "VKGDR_DEBUG=%s", others[i]);
   }
 }
-END_TEST
 
-START_TEST (unknown_words_open_nothing)
+TEST (unknown_words_open_nothing)
 {
   setenv ("VKGDR_DEBUG", "bar,nonsense", 1);
   ck_assert_ptr_null (vkgdr_open (0, 0));
   assert_error ("VKGDR_DEBUG", "\"nonsense\"", "non-coherent");
 }
-END_TEST
 
-START_TEST (without_a_window_nothing_is_opened)
+TEST (without_a_window_nothing_is_opened)
 {
   setenv ("VKGDR_DEBUG", "no-window", 1);
   ck_assert_ptr_null (vkgdr_open (0, 0));
   assert_error ("host-visible", "Resizable BAR");
 }
-END_TEST
 
-START_TEST (bar_is_not_cached)
+TEST (bar_is_not_cached)
 {
   vkgdr_device_info info;
   vkgdr_t g;
@@ -112,9 +110,8 @@ START_TEST (bar_is_not_cached)
       info.window_size, info.memory_types[info.memory_type].heap_size);
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (non_coherent_is_not_coherent)
+TEST (non_coherent_is_not_coherent)
 {
   vkgdr_memory_t mem;
   vkgdr_t g;
@@ -126,9 +123,8 @@ START_TEST (non_coherent_is_not_coherent)
   vkgdr_memory_free (mem);
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (a_full_window_says_how_full)
+TEST (a_full_window_says_how_full)
 {
   const size_t mega = 1 << 20;
   vkgdr_memory_t a, b, c;
@@ -168,7 +164,6 @@ START_TEST (a_full_window_says_how_full)
   vkgdr_close (first);
   vkgdr_close (second);
 }
-END_TEST
 
 static VKAPI_ATTR VkResult VKAPI_CALL
 no_memory (VkDevice device, const VkMemoryAllocateInfo *info,
@@ -177,7 +172,7 @@ no_memory (VkDevice device, const VkMemoryAllocateInfo *info,
   return VK_ERROR_OUT_OF_DEVICE_MEMORY;
 }
 
-START_TEST (a_failure_takes_none_of_the_window)
+TEST (a_failure_takes_none_of_the_window)
 {
   vkgdr_device_info info;
   vkgdr_vk vk;
@@ -193,24 +188,4 @@ START_TEST (a_failure_takes_none_of_the_window)
   g->vk = vk;
   vkgdr_memory_free (test_alloc (g, 1 << 20));
   vkgdr_close (g);
-}
-END_TEST
-
-int
-main (void)
-{
-  Suite *suite = suite_create ("debug");
-  TCase *tc = tcase_create ("debug");
-
-  tcase_set_timeout (tc, 300);
-  tcase_add_test (tc, words_are_read);
-  tcase_add_test (tc, vulkan_is_hidden_by_its_word);
-  tcase_add_test (tc, unknown_words_open_nothing);
-  tcase_add_test (tc, without_a_window_nothing_is_opened);
-  tcase_add_test (tc, bar_is_not_cached);
-  tcase_add_test (tc, non_coherent_is_not_coherent);
-  tcase_add_test (tc, a_full_window_says_how_full);
-  tcase_add_test (tc, a_failure_takes_none_of_the_window);
-  suite_add_tcase (suite, tc);
-  return test_run (suite, true);
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-START_TEST (unknown_driver_is_refused)
+TEST (unknown_driver_is_refused)
 {
   setenv ("VKGDR_DRIVER", "bogus", 1);
   ck_assert_ptr_null (vkgdr_driver_load ());
@@ -22,9 +22,8 @@ START_TEST (unknown_driver_is_refused)
   ck_assert (!vkgdr_driver_is_software ());
   ck_assert_ptr_null (vkgdr_driver_why_software ());
 }
-END_TEST
 
-START_TEST (a_failure_is_tried_again)
+TEST (a_failure_is_tried_again)
 {
   const vkgdr_cuda *cu;
 
@@ -39,9 +38,8 @@ START_TEST (a_failure_is_tried_again)
   setenv ("VKGDR_DRIVER", "bogus", 1);
   ck_assert_ptr_eq (vkgdr_driver_load (), cu);
 }
-END_TEST
 
-START_TEST (software_is_chosen)
+TEST (software_is_chosen)
 {
   if (!test_use_software ())
     return;
@@ -50,9 +48,8 @@ START_TEST (software_is_chosen)
   /* The user has chosen softcuda, so there is no reason to report. */
   ck_assert_ptr_null (vkgdr_driver_why_software ());
 }
-END_TEST
 
-START_TEST (nvidia_is_never_software)
+TEST (nvidia_is_never_software)
 {
   setenv ("VKGDR_DRIVER", "nvidia", 1);
   if (vkgdr_driver_load ()) {
@@ -61,30 +58,27 @@ START_TEST (nvidia_is_never_software)
   }
   assert_error ("libcuda.so.1");
 }
-END_TEST
 
-START_TEST (softcuda_on_the_path_is_not_nvidia)
+TEST (softcuda_on_the_path_is_not_nvidia)
 {
   const char *others = getenv ("LD_LIBRARY_PATH");
+  char *command;
   char *path;
-  char *paths;
 
   /* The dynamic linker reads LD_LIBRARY_PATH when a program starts, so the
    * program starts itself again. */
   if (!test_use_software ())
     return;
-  ck_assert_int_gt (asprintf (&paths, "%s:%s", vkgdr_driver_softcuda_dir (),
-                        others ? others : ""),
-      0);
-  setenv ("LD_LIBRARY_PATH", paths, 1);
   path = realpath ("/proc/self/exe", NULL);
   ck_assert_ptr_nonnull (path);
-  execl (path, path, "nvidia-path", NULL);
-  ck_abort_msg ("%s cannot be executed", path);
+  command = g_strdup_printf ("LD_LIBRARY_PATH='%s:%s' exec '%s' nvidia-path",
+      vkgdr_driver_softcuda_dir (), others ? others : "", path);
+  ck_assert_int_eq (system (command), 0);
+  g_free (command);
+  free (path);
 }
-END_TEST
 
-START_TEST (auto_says_why)
+TEST (auto_says_why)
 {
   setenv ("VKGDR_DRIVER", "auto", 1);
   if (!vkgdr_driver_load ()) {
@@ -97,9 +91,8 @@ START_TEST (auto_says_why)
   else
     ck_assert_ptr_null (vkgdr_driver_why_software ());
 }
-END_TEST
 
-START_TEST (no_softcuda)
+TEST (no_softcuda)
 {
   setenv ("VKGDR_DRIVER", "software", 1);
   setenv ("VKGDR_SOFTCUDA_DIR", "/nonexistent", 1);
@@ -107,9 +100,8 @@ START_TEST (no_softcuda)
   ck_assert_ptr_null (vkgdr_driver_load ());
   assert_error ("/nonexistent/libcuda.so.1", "VKGDR_SOFTCUDA_DIR");
 }
-END_TEST
 
-START_TEST (softcuda_is_beside_the_library)
+TEST (softcuda_is_beside_the_library)
 {
   const char *suffix = "/softcuda";
   const char *dir;
@@ -120,9 +112,8 @@ START_TEST (softcuda_is_beside_the_library)
   ck_assert_uint_gt (strlen (dir), strlen (suffix));
   ck_assert_str_eq (dir + strlen (dir) - strlen (suffix), suffix);
 }
-END_TEST
 
-START_TEST (softcuda_fails_to_start)
+TEST (softcuda_fails_to_start)
 {
   int fds = test_count_fds ();
 
@@ -139,9 +130,8 @@ START_TEST (softcuda_fails_to_start)
   ck_assert_ptr_nonnull (vkgdr_driver_load ());
   assert_no_error ();
 }
-END_TEST
 
-START_TEST (works_without_vulkan)
+TEST (works_without_vulkan)
 {
   vkgdr_t g;
 
@@ -160,7 +150,6 @@ START_TEST (works_without_vulkan)
   ck_assert_ptr_nonnull (g);
   vkgdr_close (g);
 }
-END_TEST
 
 static void *
 load_in_thread (void *data)
@@ -168,7 +157,7 @@ load_in_thread (void *data)
   return (void *) vkgdr_driver_load ();
 }
 
-START_TEST (threads_load_one_driver)
+TEST (threads_load_one_driver)
 {
   pthread_t threads[8];
   void *first = NULL, *table;
@@ -184,7 +173,6 @@ START_TEST (threads_load_one_driver)
     ck_assert_ptr_eq (table, first);
   }
 }
-END_TEST
 
 /* Runs this program with softcuda as the system's libcuda.so.1. */
 static int
@@ -205,26 +193,7 @@ run_with_softcuda_on_the_path (void)
 int
 main (int argc, char **argv)
 {
-  Suite *suite;
-  TCase *tc;
-
   if (argc == 2 && strcmp (argv[1], "nvidia-path") == 0)
     return run_with_softcuda_on_the_path ();
-
-  suite = suite_create ("driver");
-  tc = tcase_create ("driver");
-  tcase_set_timeout (tc, 300);
-  tcase_add_test (tc, unknown_driver_is_refused);
-  tcase_add_test (tc, a_failure_is_tried_again);
-  tcase_add_test (tc, software_is_chosen);
-  tcase_add_test (tc, nvidia_is_never_software);
-  tcase_add_exit_test (tc, softcuda_on_the_path_is_not_nvidia, EXIT_SUCCESS);
-  tcase_add_test (tc, auto_says_why);
-  tcase_add_test (tc, no_softcuda);
-  tcase_add_test (tc, softcuda_is_beside_the_library);
-  tcase_add_test (tc, softcuda_fails_to_start);
-  tcase_add_test (tc, works_without_vulkan);
-  tcase_add_test (tc, threads_load_one_driver);
-  suite_add_tcase (suite, tc);
-  return test_run (suite, false);
+  return test_main (argc, argv);
 }

@@ -11,13 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-START_TEST (none_at_first)
+TEST (none_at_first)
 {
   ck_assert_ptr_null (vkgdr_last_error ());
 }
-END_TEST
 
-START_TEST (the_caller_owns_it)
+TEST (the_caller_owns_it)
 {
   char *first, *second;
 
@@ -32,17 +31,15 @@ START_TEST (the_caller_owns_it)
   vkgdr_error_clear ();
   ck_assert_ptr_null (vkgdr_last_error ());
 }
-END_TEST
 
-START_TEST (one_may_quote_the_other)
+TEST (one_may_quote_the_other)
 {
   vkgdr_error_set ("cause");
   vkgdr_error_set ("failed (%s)", vkgdr_error_peek ());
   ck_assert_str_eq (vkgdr_error_peek (), "failed (cause)");
 }
-END_TEST
 
-START_TEST (one_line_of_bounded_length)
+TEST (one_line_of_bounded_length)
 {
   char text[5000];
 
@@ -53,7 +50,6 @@ START_TEST (one_line_of_bounded_length)
   ck_assert_uint_gt (strlen (vkgdr_error_peek ()), 1000);
   ck_assert_ptr_null (strchr (vkgdr_error_peek (), '\n'));
 }
-END_TEST
 
 static void
 assert_parts (const char *reason, const char *remedy)
@@ -65,7 +61,7 @@ assert_parts (const char *reason, const char *remedy)
   ck_assert_str_eq (found_remedy, remedy);
 }
 
-START_TEST (reason_and_remedy)
+TEST (reason_and_remedy)
 {
   vkgdr_error_set_remedy ("buy one: today", "no %s: none", "horse");
   ck_assert_str_eq (vkgdr_error_peek (), "no horse: none: buy one: today");
@@ -77,9 +73,8 @@ START_TEST (reason_and_remedy)
   vkgdr_error_clear ();
   assert_parts ("", "");
 }
-END_TEST
 
-START_TEST (a_remedy_that_does_not_fit)
+TEST (a_remedy_that_does_not_fit)
 {
   char text[2 * VKGDR_MAX_MESSAGE];
   char reason[VKGDR_MAX_MESSAGE], remedy[VKGDR_MAX_MESSAGE];
@@ -94,7 +89,6 @@ START_TEST (a_remedy_that_does_not_fit)
     ck_assert_uint_le (strlen (remedy), 1);
   }
 }
-END_TEST
 
 static void *
 set_in_thread (void *data)
@@ -105,7 +99,7 @@ set_in_thread (void *data)
   return NULL;
 }
 
-START_TEST (threads_have_their_own)
+TEST (threads_have_their_own)
 {
   pthread_t thread;
 
@@ -114,9 +108,8 @@ START_TEST (threads_have_their_own)
   pthread_join (thread, NULL);
   ck_assert_str_eq (vkgdr_error_peek (), "of the test");
 }
-END_TEST
 
-START_TEST (results_have_names)
+TEST (results_have_names)
 {
   ck_assert_str_eq (
       vkgdr_vk_result_name (VK_ERROR_DEVICE_LOST), "VK_ERROR_DEVICE_LOST");
@@ -127,9 +120,8 @@ START_TEST (results_have_names)
   ck_assert_str_eq (
       vkgdr_cuda_result_name ((CUresult) 12345), "unknown CUDA error");
 }
-END_TEST
 
-START_TEST (all_cuda_results_have_names)
+TEST (all_cuda_results_have_names)
 {
   static const CUresult results[] = { CUDA_ERROR_DEVICE_UNAVAILABLE,
     CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_ASSERT,
@@ -143,24 +135,4 @@ START_TEST (all_cuda_results_have_names)
         vkgdr_cuda_result_name (results[i]), "unknown CUDA error");
   ck_assert_str_eq (vkgdr_cuda_result_name (710), "CUDA_ERROR_ASSERT");
   ck_assert_str_eq (vkgdr_cuda_result_name (718), "CUDA_ERROR_INVALID_PC");
-}
-END_TEST
-
-int
-main (void)
-{
-  Suite *suite = suite_create ("error");
-  TCase *tc = tcase_create ("error");
-
-  tcase_add_test (tc, none_at_first);
-  tcase_add_test (tc, the_caller_owns_it);
-  tcase_add_test (tc, one_may_quote_the_other);
-  tcase_add_test (tc, one_line_of_bounded_length);
-  tcase_add_test (tc, reason_and_remedy);
-  tcase_add_test (tc, a_remedy_that_does_not_fit);
-  tcase_add_test (tc, threads_have_their_own);
-  tcase_add_test (tc, results_have_names);
-  tcase_add_test (tc, all_cuda_results_have_names);
-  suite_add_tcase (suite, tc);
-  return test_run (suite, false);
 }

@@ -139,9 +139,13 @@ wait_for_clients (vkgdr_frame_server_t server, uint32_t n)
   ck_assert_int_eq (vkgdr_frame_server_count_clients (server), n);
 }
 
+TEST_REQUIRE (test_require_device);
+
 /* --- frames -------------------------------------------------------------- */
 
-START_TEST (test_one_frame)
+TEST_FIXTURE (set_up, tear_down);
+
+TEST (one_frame)
 {
   vkgdr_frame_server_t server = open_server ("NV12");
   vkgdr_frames_t frames = connect_client ();
@@ -172,10 +176,9 @@ START_TEST (test_one_frame)
       vkgdr_frames_receive (frames, 10 * SECOND, &frame), VKGDR_FRAMES_BYE);
   vkgdr_frames_close (frames);
 }
-END_TEST
 
 /* A client that comes after EOS gets it. */
-START_TEST (test_late_client)
+TEST (late_client)
 {
   vkgdr_frame_server_t server = open_server ("GRAY8");
   vkgdr_frames_t frames;
@@ -194,11 +197,10 @@ START_TEST (test_late_client)
   vkgdr_frames_close (frames);
   vkgdr_frame_server_close (server);
 }
-END_TEST
 
 /* A slow client loses frames, and knows how many. A frame stays valid after its
  * connection and its server were closed. */
-START_TEST (test_lost_frames)
+TEST (lost_frames)
 {
   vkgdr_frame_server_t server = open_server ("RGBA");
   vkgdr_frames_t frames = connect_client ();
@@ -226,7 +228,6 @@ START_TEST (test_lost_frames)
     vkgdr_frame_release (kept[i]);
   }
 }
-END_TEST
 
 typedef struct {
   const vkgdr_cuda *cu;
@@ -244,7 +245,7 @@ slow_work (void *data)
 
 /* Neither side waits for the device; the other side gets a frame or a buffer
  * only after the work. */
-START_TEST (test_streams)
+TEST (streams)
 {
   const vkgdr_cuda *cu = test_enter_context ();
   vkgdr_frame_server_t server = open_server ("GRAY8");
@@ -283,7 +284,6 @@ START_TEST (test_streams)
   cu->cuStreamDestroy (stream);
   vkgdr_frame_server_close (server);
 }
-END_TEST
 
 static void *
 count_frames (void *data)
@@ -303,7 +303,7 @@ count_frames (void *data)
   return (void *) (intptr_t) n;
 }
 
-START_TEST (test_ten_thousand_frames)
+TEST (ten_thousand_frames)
 {
   vkgdr_frame_server_t server = open_server ("GRAY8");
   vkgdr_frames_t frames[2] = { connect_client (), connect_client () };
@@ -324,10 +324,9 @@ START_TEST (test_ten_thousand_frames)
   }
   vkgdr_frame_server_close (server);
 }
-END_TEST
 
 /* Frames that the client has not read when it stops go back at once. */
-START_TEST (test_stop)
+TEST (stop)
 {
   vkgdr_frame_server_t server = open_server ("GRAY8");
   vkgdr_frames_t frames = connect_client ();
@@ -355,9 +354,8 @@ START_TEST (test_stop)
   vkgdr_frames_close (frames);
   vkgdr_frame_server_close (server);
 }
-END_TEST
 
-START_TEST (test_wrong_parameters)
+TEST (wrong_parameters)
 {
   vkgdr_frames_params client = { .path = path };
   vkgdr_frame_server_params params = {
@@ -382,7 +380,6 @@ START_TEST (test_wrong_parameters)
   ck_assert_ptr_null (vkgdr_frame_server_open (&params));
   assert_error ("not a socket");
 }
-END_TEST
 
 /* --- hostile clients ----------------------------------------------------- */
 
@@ -448,7 +445,7 @@ send_number (int fd, uint32_t type, uint64_t number)
   vkgdr_socket_send (fd, &message, sizeof (message), -1);
 }
 
-START_TEST (test_versions)
+TEST (versions)
 {
   vkgdr_frame_server_t server = open_server ("GRAY8");
   int fd = connect_raw ();
@@ -463,9 +460,8 @@ START_TEST (test_versions)
   close (fd);
   vkgdr_frame_server_close (server);
 }
-END_TEST
 
-START_TEST (test_hostile_client)
+TEST (hostile_client)
 {
   vkgdr_frame_server_t server = open_server ("GRAY8");
   uint64_t data[16];
@@ -496,11 +492,10 @@ START_TEST (test_hostile_client)
   ck_assert_int_le (test_count_fds (), fds);
   vkgdr_frame_server_close (server);
 }
-END_TEST
 
 /* A frame that a client does not have is not released; the client is
  * disconnected. */
-START_TEST (test_wrong_release)
+TEST (wrong_release)
 {
   vkgdr_frame_server_t server = open_server ("GRAY8");
   int fd = connect_raw (), i;
@@ -521,7 +516,6 @@ START_TEST (test_wrong_release)
   close (fd);
   vkgdr_frame_server_close (server);
 }
-END_TEST
 
 /* --- hostile servers ----------------------------------------------------- */
 
@@ -653,7 +647,7 @@ play (session *self, const stream *messages)
   return status;
 }
 
-START_TEST (test_hostile_server)
+TEST (hostile_server)
 {
   const int cases =
       g_getenv ("VKGDR_FUZZ") ? atoi (g_getenv ("VKGDR_FUZZ")) : 3000;
@@ -698,10 +692,9 @@ START_TEST (test_hostile_server)
   ck_assert_int_eq (test_count_fds (), fds);
   close (fd);
 }
-END_TEST
 
 /* A server sends only so many memories, and none twice. */
-START_TEST (test_too_many_memories)
+TEST (too_many_memories)
 {
   vkgdr_wire_memory memory = { { VKGDR_WIRE_MEMORY, sizeof (memory) }, 0,
     { .size = 1 } };
@@ -721,7 +714,6 @@ START_TEST (test_too_many_memories)
   assert_error ("memory");
   close_session (&one);
 }
-END_TEST
 
 static vkgdr_frames_status
 send_large (session *one, int fd, uint64_t size)
@@ -736,7 +728,7 @@ send_large (session *one, int fd, uint64_t size)
 
 /* Large contents travel as a memfd. A file that is shorter than its message
  * says, or that is not a memfd, is refused. */
-START_TEST (test_large_contents)
+TEST (large_contents)
 {
   static char large[1024 * 1024];
   int memfd, pipes[2];
@@ -766,7 +758,6 @@ START_TEST (test_large_contents)
   close_session (&one);
   close (memfd);
 }
-END_TEST
 
 /* --- the end of a process ------------------------------------------------ */
 
@@ -791,7 +782,7 @@ start_child (int seconds)
 }
 
 /* The buffers of a killed client come back. */
-START_TEST (test_killed_client)
+TEST (killed_client)
 {
   pid_t child = start_child (60);
   vkgdr_frame_server_t server = open_server ("GRAY8");
@@ -807,9 +798,8 @@ START_TEST (test_killed_client)
   wait_for_clients (server, 0);
   vkgdr_frame_server_close (server);
 }
-END_TEST
 
-START_TEST (test_killed_server)
+TEST (killed_server)
 {
   pid_t child = fork ();
   const vkgdr_frames_params params = { .path = path, .timeout = 5 * SECOND };
@@ -835,35 +825,4 @@ START_TEST (test_killed_server)
   ck_assert_int_eq (
       vkgdr_frames_receive (frames, 10 * SECOND, &frame), VKGDR_FRAMES_ERROR);
   vkgdr_frames_close (frames);
-}
-END_TEST
-
-int
-main (int argc, char **argv)
-{
-  Suite *suite = suite_create ("frames");
-  TCase *frames = tcase_create ("frames"), *hostile = tcase_create ("hostile");
-
-  tcase_add_checked_fixture (frames, set_up, tear_down);
-  tcase_add_checked_fixture (hostile, set_up, tear_down);
-  tcase_set_timeout (frames, 120);
-  tcase_set_timeout (hostile, 120);
-  tcase_add_test (frames, test_one_frame);
-  tcase_add_test (frames, test_late_client);
-  tcase_add_test (frames, test_lost_frames);
-  tcase_add_test (frames, test_streams);
-  tcase_add_test (frames, test_ten_thousand_frames);
-  tcase_add_test (frames, test_stop);
-  tcase_add_test (frames, test_wrong_parameters);
-  tcase_add_test (frames, test_killed_client);
-  tcase_add_test (frames, test_killed_server);
-  tcase_add_test (hostile, test_versions);
-  tcase_add_test (hostile, test_hostile_client);
-  tcase_add_test (hostile, test_wrong_release);
-  tcase_add_test (hostile, test_hostile_server);
-  tcase_add_test (hostile, test_too_many_memories);
-  tcase_add_test (hostile, test_large_contents);
-  suite_add_tcase (suite, frames);
-  suite_add_tcase (suite, hostile);
-  return test_run (suite, true);
 }

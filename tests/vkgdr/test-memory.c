@@ -45,9 +45,11 @@ check (const uint8_t *bytes, size_t size, unsigned int seed)
   }
 }
 
+TEST_REQUIRE (test_require_device);
+
 /* --- allocation ---------------------------------------------------------- */
 
-START_TEST (has_its_properties)
+TEST (has_its_properties)
 {
   vkgdr_t g = test_open (0);
   vkgdr_memory_t mem = test_alloc (g, SIZE);
@@ -64,9 +66,8 @@ START_TEST (has_its_properties)
   vkgdr_memory_free (NULL);
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (bad_arguments_are_refused)
+TEST (bad_arguments_are_refused)
 {
   vkgdr_t g = test_open (0);
 
@@ -78,9 +79,8 @@ START_TEST (bad_arguments_are_refused)
   assert_no_error ();
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (a_context_is_needed)
+TEST (a_context_is_needed)
 {
   const vkgdr_cuda *cu = vkgdr_driver_load ();
   vkgdr_t g = vkgdr_open (0, 0);
@@ -101,9 +101,8 @@ START_TEST (a_context_is_needed)
   }
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (too_much_is_refused)
+TEST (too_much_is_refused)
 {
   vkgdr_t g = test_open (0);
   vkgdr_device_info info;
@@ -114,7 +113,6 @@ START_TEST (too_much_is_refused)
   vkgdr_memory_free (test_alloc (g, SIZE));
   vkgdr_close (g);
 }
-END_TEST
 
 static void *
 free_in_thread (void *mem)
@@ -123,7 +121,7 @@ free_in_thread (void *mem)
   return vkgdr_last_error ();
 }
 
-START_TEST (any_thread_may_free)
+TEST (any_thread_may_free)
 {
   vkgdr_t g = test_open (0);
   vkgdr_memory_t mem = test_alloc (g, SIZE);
@@ -138,9 +136,8 @@ START_TEST (any_thread_may_free)
   ck_assert_uint_eq (info.allocated, 0);
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (memory_may_outlive_the_handle)
+TEST (memory_may_outlive_the_handle)
 {
   vkgdr_t g = test_open (0);
   vkgdr_memory_t mem = test_alloc (g, SIZE);
@@ -152,9 +149,8 @@ START_TEST (memory_may_outlive_the_handle)
   vkgdr_memory_free (mem);
   assert_no_error ();
 }
-END_TEST
 
-START_TEST (thousand_leave_nothing)
+TEST (thousand_leave_nothing)
 {
   vkgdr_t g = test_open (0);
   size_t used = 0;
@@ -175,7 +171,6 @@ START_TEST (thousand_leave_nothing)
   ck_assert_uint_le (mallinfo2 ().uordblks, used + 64 * 1024);
   vkgdr_close (g);
 }
-END_TEST
 
 /* --- both pointers ------------------------------------------------------- */
 
@@ -218,19 +213,17 @@ check_both_ways (uint32_t flags)
   vkgdr_close (g);
 }
 
-START_TEST (host_and_device_share_bytes)
+TEST (host_and_device_share_bytes)
 {
   check_both_ways (0);
 }
-END_TEST
 
-START_TEST (host_and_device_share_bytes_non_coherent)
+TEST (host_and_device_share_bytes_non_coherent)
 {
   check_both_ways (VKGDR_OPEN_FORCE_NON_COHERENT_BIT);
 }
-END_TEST
 
-START_TEST (a_descriptor_is_another_way_in)
+TEST (a_descriptor_is_another_way_in)
 {
   vkgdr_t g = test_open (0);
   const vkgdr_cuda *cu = vkgdr_driver_load ();
@@ -273,7 +266,6 @@ START_TEST (a_descriptor_is_another_way_in)
   vkgdr_memory_free (mem);
   vkgdr_close (g);
 }
-END_TEST
 
 /* --- flushes ------------------------------------------------------------- */
 
@@ -376,19 +368,17 @@ check_ranges (range_function function)
   vkgdr_close (g);
 }
 
-START_TEST (flush_is_rounded)
+TEST (flush_is_rounded)
 {
   check_ranges (vkgdr_memory_flush);
 }
-END_TEST
 
-START_TEST (invalidate_is_rounded)
+TEST (invalidate_is_rounded)
 {
   check_ranges (vkgdr_memory_invalidate);
 }
-END_TEST
 
-START_TEST (coherent_memory_needs_no_call)
+TEST (coherent_memory_needs_no_call)
 {
   vkgdr_t g = vkgdr_open (0, VKGDR_OPEN_REQUIRE_COHERENT_BIT);
   vkgdr_memory_t mem;
@@ -408,7 +398,6 @@ START_TEST (coherent_memory_needs_no_call)
   vkgdr_memory_free (mem);
   vkgdr_close (g);
 }
-END_TEST
 
 /* --- failures ------------------------------------------------------------ */
 
@@ -439,7 +428,7 @@ expect_success (vkgdr_t g)
   ck_assert_int_le (test_count_maps (), maps + 1);
 }
 
-START_TEST (cuda_fails)
+TEST (cuda_fails)
 {
   static const char *const functions[] = { "cuCtxGetCurrent", "cuCtxGetDevice",
     "cuImportExternalMemory", "cuExternalMemoryGetMappedBuffer" };
@@ -461,9 +450,8 @@ START_TEST (cuda_fails)
   }
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (cuda_fails_by_environment)
+TEST (cuda_fails_by_environment)
 {
   vkgdr_t g;
 
@@ -475,9 +463,8 @@ START_TEST (cuda_fails_by_environment)
   expect_success (g);
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (the_first_error_counts)
+TEST (the_first_error_counts)
 {
   vkgdr_t g;
 
@@ -491,9 +478,8 @@ START_TEST (the_first_error_counts)
   test_fail (NULL);
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (freeing_fails)
+TEST (freeing_fails)
 {
   static const char *const functions[] = { "cuMemFree",
     "cuDestroyExternalMemory" };
@@ -520,9 +506,8 @@ START_TEST (freeing_fails)
   }
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (freeing_without_the_context_fails)
+TEST (freeing_without_the_context_fails)
 {
   const vkgdr_cuda *cu;
   vkgdr_device_info info;
@@ -544,7 +529,6 @@ START_TEST (freeing_without_the_context_fails)
   ck_assert_uint_eq (info.allocated, 0);
   vkgdr_close (g);
 }
-END_TEST
 
 static VKAPI_ATTR void VKAPI_CALL
 gone_unmap (VkDevice device, VkDeviceMemory memory)
@@ -582,7 +566,7 @@ allocate_and_remember (VkDevice device, const VkMemoryAllocateInfo *info,
 
 /* Frees memory in the same way as an exit handler that is called after the exit
  * handlers of the drivers. */
-START_TEST (freeing_after_the_driver_touches_nothing)
+TEST (freeing_after_the_driver_touches_nothing)
 {
   vkgdr_device_info info;
   vkgdr_memory_t mem, last;
@@ -611,7 +595,6 @@ START_TEST (freeing_after_the_driver_touches_nothing)
     vk.FreeMemory (vk.device, left_over[--n_left_over], NULL);
   vk.DestroyDevice (vk.device, NULL);
 }
-END_TEST
 
 static VKAPI_ATTR VkResult VKAPI_CALL
 no_memory (VkDevice device, const VkMemoryAllocateInfo *info,
@@ -633,7 +616,7 @@ no_fd (VkDevice device, const VkMemoryGetFdInfoKHR *info, int *fd)
   return VK_ERROR_TOO_MANY_OBJECTS;
 }
 
-START_TEST (vulkan_fails)
+TEST (vulkan_fails)
 {
   vkgdr_t g = test_open (0);
   vkgdr_memory_t mem;
@@ -660,36 +643,4 @@ START_TEST (vulkan_fails)
   g->vk = vk;
   vkgdr_memory_free (mem);
   vkgdr_close (g);
-}
-END_TEST
-
-int
-main (void)
-{
-  Suite *suite = suite_create ("memory");
-  TCase *tc = tcase_create ("memory");
-
-  tcase_set_timeout (tc, 300);
-  tcase_add_test (tc, has_its_properties);
-  tcase_add_test (tc, bad_arguments_are_refused);
-  tcase_add_test (tc, a_context_is_needed);
-  tcase_add_test (tc, too_much_is_refused);
-  tcase_add_test (tc, any_thread_may_free);
-  tcase_add_test (tc, memory_may_outlive_the_handle);
-  tcase_add_test (tc, thousand_leave_nothing);
-  tcase_add_test (tc, host_and_device_share_bytes);
-  tcase_add_test (tc, host_and_device_share_bytes_non_coherent);
-  tcase_add_test (tc, a_descriptor_is_another_way_in);
-  tcase_add_test (tc, flush_is_rounded);
-  tcase_add_test (tc, invalidate_is_rounded);
-  tcase_add_test (tc, coherent_memory_needs_no_call);
-  tcase_add_test (tc, cuda_fails);
-  tcase_add_test (tc, cuda_fails_by_environment);
-  tcase_add_test (tc, the_first_error_counts);
-  tcase_add_test (tc, freeing_fails);
-  tcase_add_test (tc, freeing_without_the_context_fails);
-  tcase_add_test (tc, freeing_after_the_driver_touches_nothing);
-  tcase_add_test (tc, vulkan_fails);
-  suite_add_tcase (suite, tc);
-  return test_run (suite, true);
 }

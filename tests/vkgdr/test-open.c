@@ -16,7 +16,9 @@
 #define WINDOW_FLAGS \
   (VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
 
-START_TEST (by_device)
+TEST_REQUIRE (test_require_device);
+
+TEST (by_device)
 {
   vkgdr_t g = vkgdr_open (0, 0);
 
@@ -25,9 +27,8 @@ START_TEST (by_device)
   vkgdr_close (g);
   vkgdr_close (NULL);
 }
-END_TEST
 
-START_TEST (by_current_context)
+TEST (by_current_context)
 {
   vkgdr_t g;
 
@@ -38,34 +39,30 @@ START_TEST (by_current_context)
   ck_assert_int_eq (g->cu_device, 0);
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (no_current_context)
+TEST (no_current_context)
 {
   ck_assert_ptr_null (vkgdr_open (0, VKGDR_OPEN_CURRENT_CONTEXT_BIT));
   assert_error ("current", "cuCtxPushCurrent");
 }
-END_TEST
 
-START_TEST (no_such_device)
+TEST (no_such_device)
 {
   ck_assert_ptr_null (vkgdr_open (12345, 0));
   assert_error ("12345");
   ck_assert_ptr_null (vkgdr_open (-1, 0));
   assert_error ("-1");
 }
-END_TEST
 
-START_TEST (unknown_flags)
+TEST (unknown_flags)
 {
   ck_assert_ptr_null (vkgdr_open (0, 16));
   assert_error ("flags", "0x10");
   ck_assert_ptr_null (vkgdr_open (0, 0x80000000u | 1));
   assert_error ("0x80000000");
 }
-END_TEST
 
-START_TEST (an_error_ends_with_a_success)
+TEST (an_error_ends_with_a_success)
 {
   vkgdr_t g;
 
@@ -75,9 +72,8 @@ START_TEST (an_error_ends_with_a_success)
   assert_no_error ();
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (coherent_if_required)
+TEST (coherent_if_required)
 {
   vkgdr_t g = vkgdr_open (0, VKGDR_OPEN_REQUIRE_COHERENT_BIT);
   vkgdr_device_info info;
@@ -93,9 +89,8 @@ START_TEST (coherent_if_required)
       0);
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (non_coherent_if_forced)
+TEST (non_coherent_if_forced)
 {
   vkgdr_t g = vkgdr_open (0, VKGDR_OPEN_FORCE_NON_COHERENT_BIT);
   vkgdr_device_info info;
@@ -105,7 +100,6 @@ START_TEST (non_coherent_if_forced)
   ck_assert (!info.coherent);
   vkgdr_close (g);
 }
-END_TEST
 
 static void
 check_pci (const vkgdr_device_info *info)
@@ -122,7 +116,7 @@ check_pci (const vkgdr_device_info *info)
     ck_assert (!isupper ((unsigned char) info->pci_address[i]));
 }
 
-START_TEST (is_described)
+TEST (is_described)
 {
   const vkgdr_cuda *cu = test_enter_context ();
   vkgdr_t g = vkgdr_open (0, 0);
@@ -163,9 +157,8 @@ START_TEST (is_described)
   ck_assert_uint_eq (info.n_allocations, 0);
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (info_follows_allocations)
+TEST (info_follows_allocations)
 {
   vkgdr_t g = test_open (0);
   vkgdr_memory_t a = test_alloc (g, 1000);
@@ -186,32 +179,28 @@ START_TEST (info_follows_allocations)
   ck_assert_uint_eq (info.n_allocations, 0);
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (no_vulkan_loader)
+TEST (no_vulkan_loader)
 {
   setenv ("VKGDR_VULKAN_LIBRARY", "/nonexistent/libvulkan.so.1", 1);
   ck_assert_ptr_null (vkgdr_open (0, 0));
   assert_error ("/nonexistent/libvulkan.so.1", "Vulkan loader", "libvulkan1");
 }
-END_TEST
 
-START_TEST (another_library_is_no_loader)
+TEST (another_library_is_no_loader)
 {
   setenv ("VKGDR_VULKAN_LIBRARY", "libm.so.6", 1);
   ck_assert_ptr_null (vkgdr_open (0, 0));
   assert_error ("libm.so.6", "vkGetInstanceProcAddr");
 }
-END_TEST
 
-START_TEST (no_vulkan_driver)
+TEST (no_vulkan_driver)
 {
   setenv ("VK_DRIVER_FILES", "/nonexistent.json", 1);
   setenv ("VK_ICD_FILENAMES", "/nonexistent.json", 1);
   ck_assert_ptr_null (vkgdr_open (0, 0));
   assert_error ("nvidia_icd.json", "mesa-vulkan-drivers", "VK_DRIVER_FILES");
 }
-END_TEST
 
 /* Opens a device without a window, and checks what the handle says about the
  * missing window. */
@@ -265,7 +254,7 @@ use_without_window (vkgdr_t g, const char *reason, const char *remedy)
   vkgdr_close (g);
 }
 
-START_TEST (a_window_is_no_obstacle)
+TEST (a_window_is_no_obstacle)
 {
   vkgdr_t g = vkgdr_open (0, VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
   const char *reason, *remedy;
@@ -279,9 +268,8 @@ START_TEST (a_window_is_no_obstacle)
   vkgdr_memory_free (test_alloc (g, 4096));
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (opens_without_vulkan_loader)
+TEST (opens_without_vulkan_loader)
 {
   const char *library = "/nonexistent/libvulkan.so.1";
 
@@ -290,9 +278,8 @@ START_TEST (opens_without_vulkan_loader)
                           "no Vulkan loader", "libvulkan1"),
       library, "NVIDIA_DRIVER_CAPABILITIES=graphics,compute,video,utility");
 }
-END_TEST
 
-START_TEST (opens_without_vulkan_driver)
+TEST (opens_without_vulkan_driver)
 {
   setenv ("VK_DRIVER_FILES", "/nonexistent.json", 1);
   setenv ("VK_ICD_FILENAMES", "/nonexistent.json", 1);
@@ -300,9 +287,8 @@ START_TEST (opens_without_vulkan_driver)
                           "Vulkan found no driver", "mesa-vulkan-drivers"),
       "vkCreateInstance", "VK_DRIVER_FILES");
 }
-END_TEST
 
-START_TEST (opens_without_host_visible_memory)
+TEST (opens_without_host_visible_memory)
 {
   vkgdr_device_info info;
   vkgdr_t g;
@@ -315,11 +301,10 @@ START_TEST (opens_without_host_visible_memory)
   ck_assert_str_ne (info.vulkan_driver, "");
   use_without_window (g, "device-local and host-visible", "Resizable BAR");
 }
-END_TEST
 
 /* VKGDR_DEBUG=no-vulkan also applies to a process that has already used
  * Vulkan. */
-START_TEST (opens_with_vulkan_hidden)
+TEST (opens_with_vulkan_hidden)
 {
   vkgdr_t g = test_open (0);
   vkgdr_memory_t mem = test_alloc (g, 4096);
@@ -331,9 +316,8 @@ START_TEST (opens_with_vulkan_hidden)
   vkgdr_memory_free (mem);
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (no_window_leaves_nothing_open)
+TEST (no_window_leaves_nothing_open)
 {
   size_t used = 0;
   int fds = 0;
@@ -351,10 +335,9 @@ START_TEST (no_window_leaves_nothing_open)
   ck_assert_int_eq (test_count_fds (), fds);
   ck_assert_uint_le (mallinfo2 ().uordblks, used + 20 * 4096);
 }
-END_TEST
 
 /* The flag has no effect on other errors. */
-START_TEST (an_optional_window_excuses_nothing_else)
+TEST (an_optional_window_excuses_nothing_else)
 {
   ck_assert_ptr_null (vkgdr_open (12345, VKGDR_OPEN_WINDOW_OPTIONAL_BIT));
   assert_error ("12345");
@@ -362,9 +345,8 @@ START_TEST (an_optional_window_excuses_nothing_else)
   ck_assert_ptr_null (vkgdr_open (0, VKGDR_OPEN_WINDOW_OPTIONAL_BIT));
   assert_error ("nonsense", "no-vulkan");
 }
-END_TEST
 
-START_TEST (another_device)
+TEST (another_device)
 {
   CUuuid uuid = { "another device!" };
   vkgdr_vk vk;
@@ -384,7 +366,6 @@ START_TEST (another_device)
   ck_assert (!vkgdr_vk_has_extension (&vk, "VK_KHR_no_such_extension"));
   vkgdr_vk_clear (&vk);
 }
-END_TEST
 
 static int slack_in_driver;
 
@@ -398,7 +379,7 @@ spy_create_device (VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
 
 /* The driver's threads inherit the slack of the thread that calls
  * vkCreateDevice. This thread gets its own one back. */
-START_TEST (threads_of_the_driver_may_wake_late)
+TEST (threads_of_the_driver_may_wake_late)
 {
   PFN_vkCreateDevice create;
   uint8_t uuid[VK_UUID_SIZE];
@@ -421,11 +402,10 @@ START_TEST (threads_of_the_driver_may_wake_late)
   ck_assert_int_eq (prctl (PR_GET_TIMERSLACK), 123000);
   vkgdr_vk_clear (&vk);
 }
-END_TEST
 
 /* If the device exists but a call of the driver fails, the error is that of the
  * call. */
-START_TEST (driver_without_uuid)
+TEST (driver_without_uuid)
 {
   char *error;
 
@@ -441,9 +421,8 @@ START_TEST (driver_without_uuid)
   free (error);
   test_fail (NULL);
 }
-END_TEST
 
-START_TEST (failures_leave_nothing_open)
+TEST (failures_leave_nothing_open)
 {
   vkgdr_t g;
   int fds;
@@ -465,9 +444,8 @@ START_TEST (failures_leave_nothing_open)
   assert_no_error ();
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (nothing_leaks)
+TEST (nothing_leaks)
 {
   size_t used = 0;
   int fds = 0;
@@ -489,7 +467,6 @@ START_TEST (nothing_leaks)
   ck_assert_int_le (test_count_maps (), maps + 8);
   ck_assert_uint_le (mallinfo2 ().uordblks, used + 40 * 4096);
 }
-END_TEST
 
 static void *
 use_in_thread (void *data)
@@ -512,7 +489,7 @@ use_in_thread (void *data)
   return NULL;
 }
 
-START_TEST (threads_may_open_at_once)
+TEST (threads_may_open_at_once)
 {
   pthread_t threads[4];
   void *error;
@@ -526,42 +503,4 @@ START_TEST (threads_may_open_at_once)
     if (error)
       ck_abort_msg ("%s", (char *) error);
   }
-}
-END_TEST
-
-int
-main (void)
-{
-  Suite *suite = suite_create ("open");
-  TCase *tc = tcase_create ("open");
-
-  tcase_set_timeout (tc, 60);
-  tcase_add_test (tc, by_device);
-  tcase_add_test (tc, by_current_context);
-  tcase_add_test (tc, no_current_context);
-  tcase_add_test (tc, no_such_device);
-  tcase_add_test (tc, unknown_flags);
-  tcase_add_test (tc, an_error_ends_with_a_success);
-  tcase_add_test (tc, coherent_if_required);
-  tcase_add_test (tc, non_coherent_if_forced);
-  tcase_add_test (tc, is_described);
-  tcase_add_test (tc, info_follows_allocations);
-  tcase_add_test (tc, no_vulkan_loader);
-  tcase_add_test (tc, another_library_is_no_loader);
-  tcase_add_test (tc, no_vulkan_driver);
-  tcase_add_test (tc, a_window_is_no_obstacle);
-  tcase_add_test (tc, opens_without_vulkan_loader);
-  tcase_add_test (tc, opens_without_vulkan_driver);
-  tcase_add_test (tc, opens_without_host_visible_memory);
-  tcase_add_test (tc, opens_with_vulkan_hidden);
-  tcase_add_test (tc, no_window_leaves_nothing_open);
-  tcase_add_test (tc, an_optional_window_excuses_nothing_else);
-  tcase_add_test (tc, another_device);
-  tcase_add_test (tc, threads_of_the_driver_may_wake_late);
-  tcase_add_test (tc, driver_without_uuid);
-  tcase_add_test (tc, failures_leave_nothing_open);
-  tcase_add_test (tc, nothing_leaks);
-  tcase_add_test (tc, threads_may_open_at_once);
-  suite_add_tcase (suite, tc);
-  return test_run (suite, true);
 }

@@ -10,7 +10,9 @@
 
 static vkgdr_device_info info;
 
-START_TEST (nothing_in_the_way)
+TEST_REQUIRE (test_require_device);
+
+TEST (nothing_in_the_way)
 {
   vkgdr_device_info opened;
   vkgdr_t g;
@@ -27,9 +29,8 @@ START_TEST (nothing_in_the_way)
   ck_assert_uint_gt (info.window_budget, 0);
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (no_such_device)
+TEST (no_such_device)
 {
   memset (&info, 0xff, sizeof (info));
   ck_assert_int_eq (vkgdr_probe (12345, &info), VKGDR_OBSTACLE_CUDA_DEVICE);
@@ -37,9 +38,8 @@ START_TEST (no_such_device)
   ck_assert_str_eq (info.name, "");
   ck_assert_int_ge (info.cuda_driver_version, 10000);
 }
-END_TEST
 
-START_TEST (no_cuda_driver)
+TEST (no_cuda_driver)
 {
   memset (&info, 0xff, sizeof (info));
   setenv ("VKGDR_DRIVER", "another", 1);
@@ -48,15 +48,13 @@ START_TEST (no_cuda_driver)
   ck_assert_str_eq (info.name, "");
   ck_assert_int_eq (info.cuda_driver_version, 0);
 }
-END_TEST
 
-START_TEST (wrong_settings)
+TEST (wrong_settings)
 {
   setenv ("VKGDR_DEBUG", "nonsense", 1);
   ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_SETTINGS);
   assert_error ("nonsense");
 }
-END_TEST
 
 /* Checks that the description has the data of CUDA, and no data of Vulkan. */
 static void
@@ -69,24 +67,22 @@ assert_cuda_is_known (void)
   ck_assert_str_eq (info.vulkan_driver, "");
 }
 
-START_TEST (no_vulkan_loader)
+TEST (no_vulkan_loader)
 {
   setenv ("VKGDR_VULKAN_LIBRARY", "/nonexistent/libvulkan.so.1", 1);
   ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_VULKAN_LOADER);
   assert_error ("/nonexistent/libvulkan.so.1");
   assert_cuda_is_known ();
 }
-END_TEST
 
-START_TEST (another_library_is_no_loader)
+TEST (another_library_is_no_loader)
 {
   setenv ("VKGDR_VULKAN_LIBRARY", "libm.so.6", 1);
   ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_VULKAN_LOADER);
   assert_cuda_is_known ();
 }
-END_TEST
 
-START_TEST (no_vulkan_driver)
+TEST (no_vulkan_driver)
 {
   setenv ("VK_DRIVER_FILES", "/nonexistent.json", 1);
   setenv ("VK_ICD_FILENAMES", "/nonexistent.json", 1);
@@ -94,18 +90,16 @@ START_TEST (no_vulkan_driver)
   assert_error ("VK_DRIVER_FILES");
   assert_cuda_is_known ();
 }
-END_TEST
 
-START_TEST (vulkan_hidden)
+TEST (vulkan_hidden)
 {
   setenv ("VKGDR_DEBUG", "no-vulkan", 1);
   ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_VULKAN_LOADER);
   assert_error ("VKGDR_DEBUG=no-vulkan");
   assert_cuda_is_known ();
 }
-END_TEST
 
-START_TEST (no_window)
+TEST (no_window)
 {
   setenv ("VKGDR_DEBUG", "no-window", 1);
   ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_WINDOW);
@@ -115,11 +109,10 @@ START_TEST (no_window)
   ck_assert_uint_eq (info.window_size, 0);
   ck_assert_uint_eq (info.window_budget, 0);
 }
-END_TEST
 
 /* The memory type is known, but no memory can be allocated. The variable has
  * the path of a loader; installed tests do not have it. */
-START_TEST (no_vulkan_device)
+TEST (no_vulkan_device)
 {
   const char *loader = getenv ("TEST_LOADER_WITHOUT_DEVICE");
 
@@ -135,9 +128,8 @@ START_TEST (no_vulkan_device)
   ck_assert (!info.coherent);
   ck_assert (!info.host_cached);
 }
-END_TEST
 
-START_TEST (leaves_nothing_open)
+TEST (leaves_nothing_open)
 {
   int fds;
   int i;
@@ -149,27 +141,4 @@ START_TEST (leaves_nothing_open)
     vkgdr_probe (7, &info);
   }
   ck_assert_int_eq (test_count_fds (), fds);
-}
-END_TEST
-
-int
-main (void)
-{
-  Suite *suite = suite_create ("probe");
-  TCase *tc = tcase_create ("probe");
-
-  tcase_set_timeout (tc, 60);
-  tcase_add_test (tc, nothing_in_the_way);
-  tcase_add_test (tc, no_such_device);
-  tcase_add_test (tc, no_cuda_driver);
-  tcase_add_test (tc, wrong_settings);
-  tcase_add_test (tc, no_vulkan_loader);
-  tcase_add_test (tc, another_library_is_no_loader);
-  tcase_add_test (tc, no_vulkan_driver);
-  tcase_add_test (tc, vulkan_hidden);
-  tcase_add_test (tc, no_window);
-  tcase_add_test (tc, no_vulkan_device);
-  tcase_add_test (tc, leaves_nothing_open);
-  suite_add_tcase (suite, tc);
-  return test_run (suite, true);
 }

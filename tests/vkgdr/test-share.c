@@ -214,25 +214,24 @@ check_child (uint32_t flags, const char *host, const char *debug)
   vkgdr_close (g);
 }
 
-START_TEST (a_child_writes_through_the_window)
+TEST_REQUIRE (test_require_device);
+
+TEST (a_child_writes_through_the_window)
 {
   check_child (0, "host", NULL);
 }
-END_TEST
 
 /* Memory in the parent's window is device memory in a child without a
  * window. */
-START_TEST (a_child_without_a_window_writes_by_cuda)
+TEST (a_child_without_a_window_writes_by_cuda)
 {
   check_child (0, "no-host", "no-window");
 }
-END_TEST
 
-START_TEST (a_child_flushes)
+TEST (a_child_flushes)
 {
   check_child (0, "host", "non-coherent");
 }
-END_TEST
 
 static bool
 can_export_device_memory (void)
@@ -249,18 +248,17 @@ can_export_device_memory (void)
   return mem != NULL;
 }
 
-START_TEST (a_child_writes_device_memory)
+TEST (a_child_writes_device_memory)
 {
   if (!can_export_device_memory ())
     return;
   check_child (VKGDR_MEMORY_DEVICE_BIT, "no-host", NULL);
   check_child (VKGDR_MEMORY_DEVICE_BIT, "no-host", "no-window");
 }
-END_TEST
 
 /* --- in one process ------------------------------------------------------ */
 
-START_TEST (an_import_keeps_the_bytes)
+TEST (an_import_keeps_the_bytes)
 {
   vkgdr_t g = test_open (0);
   vkgdr_memory_t mem = test_alloc (g, SIZE);
@@ -293,7 +291,6 @@ START_TEST (an_import_keeps_the_bytes)
   ck_assert_int_lt (test_count_fds (), fds);
   vkgdr_close (g);
 }
-END_TEST
 
 /* If an import is refused, the caller keeps the file descriptor, and nothing
  * else is left. */
@@ -309,7 +306,7 @@ assert_refused (vkgdr_t g, int fd, const vkgdr_fd_info *info, const char *word)
   ck_assert_int_le (test_count_maps (), maps + 8);
 }
 
-START_TEST (what_does_not_fit_is_refused)
+TEST (what_does_not_fit_is_refused)
 {
   vkgdr_t g = test_open (0);
   vkgdr_memory_t mem = test_alloc (g, SIZE);
@@ -352,9 +349,8 @@ START_TEST (what_does_not_fit_is_refused)
   vkgdr_memory_free (mem);
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (an_import_needs_a_context)
+TEST (an_import_needs_a_context)
 {
   vkgdr_t g = test_open (0);
   vkgdr_memory_t mem = test_alloc (g, SIZE);
@@ -369,7 +365,6 @@ START_TEST (an_import_needs_a_context)
   vkgdr_memory_free (mem);
   vkgdr_close (g);
 }
-END_TEST
 
 static VKAPI_ATTR VkResult VKAPI_CALL
 no_import (VkDevice device, const VkMemoryAllocateInfo *info,
@@ -385,7 +380,7 @@ no_map (VkDevice device, VkDeviceMemory memory, VkDeviceSize offset,
   return VK_ERROR_MEMORY_MAP_FAILED;
 }
 
-START_TEST (failures_leave_nothing_behind)
+TEST (failures_leave_nothing_behind)
 {
   static const char *const calls[] = { "cuImportExternalMemory",
     "cuExternalMemoryGetMappedBuffer" };
@@ -421,9 +416,8 @@ START_TEST (failures_leave_nothing_behind)
   vkgdr_memory_free (mem);
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (many_imports_leave_nothing)
+TEST (many_imports_leave_nothing)
 {
   vkgdr_t g = test_open (0);
   vkgdr_memory_t mem = test_alloc (g, SIZE);
@@ -447,7 +441,6 @@ START_TEST (many_imports_leave_nothing)
   vkgdr_memory_free (mem);
   vkgdr_close (g);
 }
-END_TEST
 
 /* --- device memory, with functions in place of a driver's ---------------- */
 
@@ -644,7 +637,7 @@ import_often (void *data)
 }
 
 /* Each thread opens a device of its own, as a process would. */
-START_TEST (several_import_at_once)
+TEST (several_import_at_once)
 {
   vkgdr_t g = test_open (0);
   vkgdr_memory_t mem = test_alloc (g, SIZE);
@@ -667,7 +660,6 @@ START_TEST (several_import_at_once)
   vkgdr_memory_free (mem);
   vkgdr_close (g);
 }
-END_TEST
 
 /* A copy of the file descriptor, as another process would have it, or -1. Its
  * position is changed after each call of lseek64(). */
@@ -686,7 +678,7 @@ lseek64 (int fd, off64_t offset, int whence)
 
 /* Copies of a file descriptor share one position. lavapipe sets the position
  * and then reads, so another process can change the position in between. */
-START_TEST (another_process_imports_meanwhile)
+TEST (another_process_imports_meanwhile)
 {
   vkgdr_t g = test_open (0);
   vkgdr_memory_t mem = test_alloc (g, SIZE), imported;
@@ -706,9 +698,8 @@ START_TEST (another_process_imports_meanwhile)
   vkgdr_memory_free (mem);
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (device_memory_needs_no_window)
+TEST (device_memory_needs_no_window)
 {
   vkgdr_memory_t mem, imported;
   vkgdr_device_info device;
@@ -754,9 +745,8 @@ START_TEST (device_memory_needs_no_window)
   assert_nothing_lives ();
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (device_memory_fails)
+TEST (device_memory_fails)
 {
   static const char *const calls[] = { "cuMemGetAllocationGranularity",
     "cuMemCreate", "cuMemAddressReserve", "cuMemMap", "cuMemSetAccess" };
@@ -802,9 +792,8 @@ START_TEST (device_memory_fails)
   }
   vkgdr_close (g);
 }
-END_TEST
 
-START_TEST (a_driver_may_be_too_old_for_device_memory)
+TEST (a_driver_may_be_too_old_for_device_memory)
 {
   static vkgdr_cuda cu;
   vkgdr_t g = open_fake ();
@@ -817,33 +806,11 @@ START_TEST (a_driver_may_be_too_old_for_device_memory)
   assert_nothing_lives ();
   vkgdr_close (g);
 }
-END_TEST
 
 int
 main (int argc, char **argv)
 {
-  Suite *suite;
-  TCase *tc;
-
   if (argc == 4 && strcmp (argv[1], "child") == 0)
     return be_the_child (argv);
-  suite = suite_create ("share");
-  tc = tcase_create ("share");
-  tcase_set_timeout (tc, 60);
-  tcase_add_test (tc, a_child_writes_through_the_window);
-  tcase_add_test (tc, a_child_without_a_window_writes_by_cuda);
-  tcase_add_test (tc, a_child_flushes);
-  tcase_add_test (tc, a_child_writes_device_memory);
-  tcase_add_test (tc, an_import_keeps_the_bytes);
-  tcase_add_test (tc, what_does_not_fit_is_refused);
-  tcase_add_test (tc, an_import_needs_a_context);
-  tcase_add_test (tc, failures_leave_nothing_behind);
-  tcase_add_test (tc, many_imports_leave_nothing);
-  tcase_add_test (tc, several_import_at_once);
-  tcase_add_test (tc, another_process_imports_meanwhile);
-  tcase_add_test (tc, device_memory_needs_no_window);
-  tcase_add_test (tc, device_memory_fails);
-  tcase_add_test (tc, a_driver_may_be_too_old_for_device_memory);
-  suite_add_tcase (suite, tc);
-  return test_run (suite, true);
+  return test_main (argc, argv);
 }

@@ -40,7 +40,9 @@ pthread_create (pthread_t *thread, const pthread_attr_t *attributes,
   return real (thread, attributes, function, data);
 }
 
-START_TEST (no_thread_is_an_error)
+TEST_REQUIRE (test_require_device);
+
+TEST (no_thread_is_an_error)
 {
   vkgdr_t g;
 
@@ -57,7 +59,6 @@ START_TEST (no_thread_is_an_error)
   assert_no_error ();
   vkgdr_close (g);
 }
-END_TEST
 
 /* --- the thread ---------------------------------------------------------- */
 
@@ -85,7 +86,7 @@ get_thread_elsewhere (void *data)
   return id;
 }
 
-START_TEST (all_callers_share_it)
+TEST (all_callers_share_it)
 {
   vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
   pthread_t own = get_thread (thread), caller;
@@ -101,7 +102,6 @@ START_TEST (all_callers_share_it)
   ck_assert (pthread_equal (own, get_thread (thread)));
   vkgdr_vulkan_thread_unref (thread);
 }
-END_TEST
 
 static void
 count (void *data)
@@ -120,7 +120,7 @@ count_often (void *data)
   return NULL;
 }
 
-START_TEST (calls_follow_each_other)
+TEST (calls_follow_each_other)
 {
   vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
   int n = 0, i;
@@ -134,7 +134,6 @@ START_TEST (calls_follow_each_other)
   ck_assert_int_eq (n, 4000);
   vkgdr_vulkan_thread_unref (thread);
 }
-END_TEST
 
 static void
 add_to_error (void *data)
@@ -142,7 +141,7 @@ add_to_error (void *data)
   vkgdr_error_set ("%s, second", vkgdr_error_peek ());
 }
 
-START_TEST (errors_are_the_callers)
+TEST (errors_are_the_callers)
 {
   vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
 
@@ -154,7 +153,6 @@ START_TEST (errors_are_the_callers)
   assert_no_error ();
   vkgdr_vulkan_thread_unref (thread);
 }
-END_TEST
 
 static void
 call_again (void *data)
@@ -162,14 +160,13 @@ call_again (void *data)
   ck_assert (pthread_equal (get_thread (data), pthread_self ()));
 }
 
-START_TEST (it_may_call_itself)
+TEST (it_may_call_itself)
 {
   vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
 
   ck_assert (vkgdr_vulkan_thread_run (thread, call_again, thread));
   vkgdr_vulkan_thread_unref (thread);
 }
-END_TEST
 
 static void
 get_signals (void *data)
@@ -177,7 +174,7 @@ get_signals (void *data)
   pthread_sigmask (SIG_SETMASK, NULL, data);
 }
 
-START_TEST (signals_go_to_other_threads)
+TEST (signals_go_to_other_threads)
 {
   vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
   sigset_t blocked, before, after;
@@ -192,7 +189,6 @@ START_TEST (signals_go_to_other_threads)
       sigismember (&before, SIGTERM), sigismember (&after, SIGTERM));
   vkgdr_vulkan_thread_unref (thread);
 }
-END_TEST
 
 /* --- devices ------------------------------------------------------------- */
 
@@ -213,7 +209,7 @@ ends (const char *task)
   return access (task, F_OK) != 0;
 }
 
-START_TEST (it_lives_as_long_as_a_device)
+TEST (it_lives_as_long_as_a_device)
 {
   vkgdr_t first = test_open (0), second = test_open (0);
   char task[PATH_MAX];
@@ -225,9 +221,8 @@ START_TEST (it_lives_as_long_as_a_device)
   vkgdr_close (second);
   ck_assert (ends (task));
 }
-END_TEST
 
-START_TEST (without_window_there_is_none)
+TEST (without_window_there_is_none)
 {
   vkgdr_t g;
 
@@ -238,7 +233,6 @@ START_TEST (without_window_there_is_none)
   ck_assert_ptr_null (g->vulkan_thread);
   vkgdr_close (g);
 }
-END_TEST
 
 static vkgdr_vk real;
 static pthread_t application;
@@ -322,7 +316,7 @@ replace_functions (vkgdr_t g)
   g->vk.DestroyDevice = spy_destroy;
 }
 
-START_TEST (no_other_thread_calls_vulkan)
+TEST (no_other_thread_calls_vulkan)
 {
   vkgdr_t g = test_open (0);
   vkgdr_memory_t memory, imported;
@@ -345,7 +339,6 @@ START_TEST (no_other_thread_calls_vulkan)
    * descriptors and one device. */
   ck_assert_int_ge (n_calls, 2 * 4 + 2 + 1);
 }
-END_TEST
 
 /* --- fork ---------------------------------------------------------------- */
 
@@ -397,7 +390,7 @@ start_in_child (void *thread)
   vkgdr_vulkan_thread_unref (own);
 }
 
-START_TEST (a_child_does_not_wait_for_it)
+TEST (a_child_does_not_wait_for_it)
 {
   vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
 
@@ -408,7 +401,6 @@ START_TEST (a_child_does_not_wait_for_it)
   ck_assert (!pthread_equal (get_thread (thread), pthread_self ()));
   vkgdr_vulkan_thread_unref (thread);
 }
-END_TEST
 
 static void
 close_in_child (void *data)
@@ -419,7 +411,7 @@ close_in_child (void *data)
   vkgdr_close (both[0]);
 }
 
-START_TEST (a_child_can_close_a_device)
+TEST (a_child_can_close_a_device)
 {
   vkgdr_t g = test_open (0);
   vkgdr_memory_t memory = test_alloc (g, SIZE);
@@ -430,27 +422,4 @@ START_TEST (a_child_can_close_a_device)
   vkgdr_memory_free (memory);
   assert_no_error ();
   vkgdr_close (g);
-}
-END_TEST
-
-int
-main (void)
-{
-  Suite *suite = suite_create ("thread");
-  TCase *tc = tcase_create ("thread");
-
-  tcase_set_timeout (tc, 60);
-  tcase_add_test (tc, no_thread_is_an_error);
-  tcase_add_test (tc, all_callers_share_it);
-  tcase_add_test (tc, calls_follow_each_other);
-  tcase_add_test (tc, errors_are_the_callers);
-  tcase_add_test (tc, it_may_call_itself);
-  tcase_add_test (tc, signals_go_to_other_threads);
-  tcase_add_test (tc, it_lives_as_long_as_a_device);
-  tcase_add_test (tc, without_window_there_is_none);
-  tcase_add_test (tc, no_other_thread_calls_vulkan);
-  tcase_add_test (tc, a_child_does_not_wait_for_it);
-  tcase_add_test (tc, a_child_can_close_a_device);
-  suite_add_tcase (suite, tc);
-  return test_run (suite, true);
 }

@@ -183,22 +183,28 @@ test_assert_error (const char *file, int line, const char *const *words)
   free (error);
 }
 
-int
-test_run (Suite *suite, bool needs_device)
+void
+test_require_device (void)
 {
-  /* Static, so that a leak checker does not report the runner in the child that
-   * tries the device: the child exits without freeing it. */
-  static SRunner *runner;
-  int status = EXIT_SUCCESS;
+  int status = try_device_in_child ();
 
-  runner = srunner_create (suite);
-  if (needs_device)
-    status = try_device_in_child ();
-  if (status == EXIT_SUCCESS) {
-    srunner_run_all (runner, CK_NORMAL);
-    if (srunner_ntests_failed (runner) > 0)
-      status = EXIT_FAILURE;
-  }
+  if (status != EXIT_SUCCESS)
+    exit (status);
+}
+
+void
+test_end_case (void)
+{
+}
+
+int
+test_main (int argc, char **argv)
+{
+  SRunner *runner = srunner_create (test_make_suite (argv[0]));
+  int n_failed;
+
+  srunner_run_all (runner, CK_NORMAL);
+  n_failed = srunner_ntests_failed (runner);
   srunner_free (runner);
-  return status;
+  return n_failed > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

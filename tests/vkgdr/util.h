@@ -13,10 +13,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* GStreamer's copy of libcheck, which needs GLib's types. */
-#include <glib.h>
-#include <gst/check/internal-check.h>
-
+#include "../case.h"
 #include "device.h"
 #include "driver.h"
 #include <vkgdr/vkgdr.h>
@@ -69,8 +66,8 @@ int test_count_maps (void);
 void test_assert_no_error (const char *file, int line);
 void test_assert_error (const char *file, int line, const char *const *words);
 
-/* Runs a suite. Returns the exit status of main(), which is 77 (skipped) if a
- * device is needed and the machine has none. */
-int test_run (Suite *suite, bool needs_device);
+/* For TEST_REQUIRE(): ends the program as skipped if the machine has no device.
+ */
+void test_require_device (void);
 
 #endif /* TEST_UTIL_H */

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * case.h: test cases that register themselves
+ *
+ *   TEST_FIXTURE (setup, teardown);
+ *
+ *   TEST (upload_copies_nothing)
+ *   {
+ *     fail_unless (...);
+ *   }
+ *
+ * A program runs the cases in the order of its source. libcheck runs each of
+ * them in a process of its own. GST_CHECKS=upload_copies_nothing runs only this
+ * case. docs/testing.md lists what the cases promise.
+ */
+
+#ifndef __TEST_CASE_H__
+#define __TEST_CASE_H__
+
+/* GStreamer's copy of libcheck, which needs GLib's types. */
+#include <glib.h>
+#include <gst/check/internal-check.h>
+
+G_BEGIN_DECLS
+
+/* A case. With TEST_LOOP, it runs @n times: __i__ is 0 to @n - 1. With
+ * TEST_RANGE,
+ * __i__ is @first to @end - 1. The numbers and conditions are computed before
+ * main ().
+ */
+#define TEST(name) TEST_RANGE (name, 0, 1)
+#define TEST_IF(name, condition) TEST_RANGE (name, 0, (condition) ? 1 : 0)
+#define TEST_LOOP(name, n) TEST_RANGE (name, 0, n)
+#define TEST_RANGE(name, first, end) \
+  static void test_##name (int __i__); \
+\
+  static void test_case_##name (int __i__) \
+  { \
+    tcase_fn_start (#name, __FILE__, __LINE__); \
+    test_##name (__i__); \
+    test_end_case (); \
+  } \
+\
+  __attribute__ ((constructor)) static void test_add_##name (void) \
+  { \
+    test_add_case (#name, test_case_##name, first, end); \
+  } \
+\
+  static void test_##name (int __i__ G_GNUC_UNUSED)
+
+/* The following cases call @setup before, and @teardown after. Both may be
+ * NULL. */
+#define TEST_FIXTURE(setup, teardown) \
+  TEST_AT_START (test_set_fixture (setup, teardown))
+
+/* The following cases run only if @condition is true. */
+#define TEST_ONLY_IF(condition) TEST_AT_START (test_set_condition (condition))
+
+/* Calls @function before the first case. It can end the program, for example
+ * with exit status 77, which means skipped. */
+#define TEST_REQUIRE(function) TEST_AT_START (test_add_requirement (function))
+
+#define TEST_AT_START(call) TEST_AT_START_OF_LINE (call, __LINE__)
+#define TEST_AT_START_OF_LINE(call, line) TEST_AT_START_NAMED (call, line)
+#define TEST_AT_START_NAMED(call, line) \
+  __attribute__ ((constructor)) static void test_at_start_##line (void) \
+  { \
+    call; \
+  } \
+  struct test_at_start_##line
+
+/* For the macros. */
+void test_add_case (const char *name, TFun function, int first, int end);
+void test_set_fixture (SFun setup, SFun teardown);
+void test_set_condition (gboolean is_met);
+void test_add_requirement (void (*function) (void));
+void test_end_case (void);
+
+/* Checks the requirements. Returns a suite of the cases that the environment
+ * variable GST_CHECKS names, or of all. */
+Suite *test_make_suite (const char *name);
+
+/* The main () of a test program that has no other one. */
+int test_main (int argc, char **argv);
+
+G_END_DECLS
+
+#endif /* __TEST_CASE_H__ */

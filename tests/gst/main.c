@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * main.c: runs the cases of a test of the library or the elements
+ */
+
+#include <gst/check/gstcheck.h>
+
+#include "../case.h"
+
+void
+test_end_case (void)
+{
+  gst_task_cleanup_all ();
+}
+
+int
+test_main (int argc, char **argv)
+{
+  const gchar *name = strrchr (argv[0], '/');
+
+  gst_check_init (&argc, &argv);
+  name = name ? name + 1 : argv[0];
+  return gst_check_run_suite (test_make_suite (name), name, __FILE__);
+}
