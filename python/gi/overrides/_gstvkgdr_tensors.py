@@ -133,10 +133,11 @@ def _close_all() -> None:
 
 
 def _stop_elsewhere(pipeline: Gst.Pipeline) -> None:
-    """Stops a pipeline in a thread of GStreamer. A reader may be freed in any thread,
-    and a streaming thread of the pipeline cannot wait for its own end.
+    """Stops a pipeline in another thread. A reader may be freed in any thread, and a
+    streaming thread of the pipeline cannot wait for its own end. It is a thread of
+    Python, because the end of the interpreter waits for those.
     """
-    pipeline.call_async(lambda element: element.set_state(Gst.State.NULL) and None)
+    threading.Thread(target=pipeline.set_state, args=(Gst.State.NULL,)).start()
 
 
 def _properties(
