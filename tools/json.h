@@ -1,23 +1,35 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * json.h: helpers for json-glib
+ * json.h: members of JSON objects whose values json-glib would write as invalid
+ * JSON
  */
 
 #ifndef TOOLS_JSON_H
 #define TOOLS_JSON_H
 
+#include <math.h>
+
 #include <json-glib/json-glib.h>
 
 /* Sets a member to a text of any encoding: bytes that are not UTF-8 are
  * replaced. NULL becomes null. */
-void json_set_text (JsonObject *object, const gchar *member, const gchar *text);
+static inline void
+json_set_text (JsonObject *object, const gchar *member, const gchar *text)
+{
+  gchar *valid = text ? g_utf8_make_valid (text, -1) : NULL;
 
-/* Sets a member to a number. A number that is not finite, which JSON cannot
- * express, becomes null. */
-void json_set_number (JsonObject *object, const gchar *member, gdouble number);
+  json_object_set_string_member (object, member, valid);
+  g_free (valid);
+}
 
-/* Takes ownership of @object. Returns: (transfer full): its text, indented and
- * with a newline at the end. */
-gchar *json_take_to_text (JsonObject *object);
+/* Sets a member to a number, or to null if it is not finite. */
+static inline void
+json_set_number (JsonObject *object, const gchar *member, gdouble number)
+{
+  if (isfinite (number))
+    json_object_set_double_member (object, member, number);
+  else
+    json_object_set_null_member (object, member);
+}
 
 #endif /* TOOLS_JSON_H */

@@ -31,20 +31,15 @@
   "used,\n" \
   "2 if an argument is unknown."
 
-typedef struct {
-  gboolean json;
-  gboolean version;
-} Options;
-
 /* Prints the help and exits if the user asks for it. */
 static gboolean
-parse_options (Options *options, int *argc, char ***argv, GError **error)
+parse_options (
+    gboolean *json, gboolean *version, int *argc, char ***argv, GError **error)
 {
   const GOptionEntry entries[] = {
-    { "json", 0, 0, G_OPTION_ARG_NONE, &options->json,
+    { "json", 0, 0, G_OPTION_ARG_NONE, json,
         "Write JSON: sizes are bytes, and unknown values are null", NULL },
-    { "version", 0, 0, G_OPTION_ARG_NONE, &options->version, "Show the version",
-        NULL },
+    { "version", 0, 0, G_OPTION_ARG_NONE, version, "Show the version", NULL },
     { NULL },
   };
   GOptionContext *context = g_option_context_new (NULL);
@@ -62,43 +57,24 @@ parse_options (Options *options, int *argc, char ***argv, GError **error)
   return FALSE;
 }
 
-/* No plugin is needed, so GStreamer does not have to read its registry. */
-static void
-init_library (void)
-{
-  g_setenv ("GST_REGISTRY_DISABLE", "yes", TRUE);
-  gst_init (NULL, NULL);
-  gst_vkgdr_init ();
-}
-
-static gboolean
-any_usable (const InfoReport *report)
-{
-  guint i;
-
-  for (i = 0; i < report->devices->len; i++) {
-    const InfoDevice *device = g_ptr_array_index (report->devices, i);
-
-    if (device->trial == INFO_TRIAL_PASSED)
-      return TRUE;
-  }
-  return FALSE;
-}
-
 static int
 show (gboolean json)
 {
-  InfoReport report;
+  JsonNode *root = json_node_new (JSON_NODE_OBJECT);
   gboolean usable;
   gchar *text;
 
-  init_library ();
-  info_collect (&report);
-  text = info_write (&report, json);
-  fputs (text, stdout);
+  /* No plugin is needed, so GStreamer does not have to read its registry. */
+  g_setenv ("GST_REGISTRY_DISABLE", "yes", TRUE);
+  gst_init (NULL, NULL);
+  gst_vkgdr_init ();
+  json_node_take_object (root, info_collect (&usable));
+  text = json ? json_to_string (root, TRUE)
+              : info_to_text (json_node_get_object (root));
+  printf (json ? "%s\n" : "%s", text);
   g_free (text);
-  usable = any_usable (&report);
-  info_report_clear (&report);
+  json_node_unref (root);
+  info_forget ();
   if (fflush (stdout) != 0 || ferror (stdout)) {
     perror ("vkgdr-info: standard output");
     return EXIT_FAILURE;
@@ -109,19 +85,19 @@ show (gboolean json)
 int
 main (int argc, char **argv)
 {
-  Options options = { FALSE, FALSE };
+  gboolean json = FALSE, version = FALSE;
   GError *error = NULL;
 
   setlocale (LC_CTYPE, "");
-  if (!parse_options (&options, &argc, &argv, &error)) {
+  if (!parse_options (&json, &version, &argc, &argv, &error)) {
     fprintf (
         stderr, "vkgdr-info: %s\nSee vkgdr-info --help.\n", error->message);
     g_error_free (error);
     return EXIT_USAGE;
   }
-  if (options.version) {
+  if (version) {
     puts ("vkgdr-info " VKGDR_VERSION);
     return EXIT_SUCCESS;
   }
-  return show (options.json);
+  return show (json);
 }

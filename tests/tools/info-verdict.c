@@ -10,7 +10,6 @@
 
 #include <gst/check/gstcheck.h>
 
-#include "cuda-driver.h"
 #include "info.h"
 
 #define MIB ((guint64) 1 << 20)
@@ -25,14 +24,12 @@ typedef struct {
   const gchar *finding; /* NULL: there must be none */
   const gchar *remedy;  /* NULL: there must be none */
   const gchar *text;    /* words of the verdict, or NULL */
-  InfoLevel level;
-  guint n_others; /* other findings */
+  const gchar *level;   /* NULL: ready */
+  guint n_others;       /* other findings */
 
   guint64 window, budget, usage;
-  vkgdr_obstacle obstacle;
-  InfoTrial trial;
-  const gchar *name;
-  gint mode; /* a compute mode */
+  const gchar *obstacle, *trial, *name;
+  const gchar *mode; /* a compute mode */
   const gchar *compiler_error;
   gboolean not_coherent, software, no_device;
 
@@ -41,12 +38,12 @@ typedef struct {
   gboolean container, wsl, no_kernel_driver, no_manifest;
 } Case;
 
+#define OF_LIBRARY "the remedy of libvkgdr"
 #define STAGED(what) \
-  .level = INFO_LIMITED, .obstacle = VKGDR_OBSTACLE_VULKAN_##what, \
-  .text = "takes a transfer"
-#define VULKAN STAGED (DEVICE), .finding = "vulkan-device"
-#define UNUSABLE .level = INFO_UNUSABLE
-#define LIMITED .level = INFO_LIMITED
+  .level = "limited", .obstacle = "vulkan-" what, .text = "takes a transfer"
+#define VULKAN STAGED ("device"), .finding = "vulkan-device"
+#define UNUSABLE .level = "unusable"
+#define LIMITED .level = "limited"
 #define NO_CUDA .finding = "cuda-driver", .no_device = TRUE, UNUSABLE
 #define SOFTWARE \
   LIMITED, .software = TRUE, .host_compiler = "c++", .finding = "software"
@@ -69,47 +66,42 @@ static const Case cases[] = {
   { .budget = GIB },
   { LIMITED, .not_coherent = TRUE, .finding = "non-coherent" },
   /* the compute mode, and the trial */
-  { LIMITED, .mode = CU_COMPUTEMODE_EXCLUSIVE_PROCESS,
-      .finding = "compute-mode",
+  { LIMITED, .mode = "exclusive-process", .finding = "compute-mode",
       .remedy = "nvidia-smi -i 0000:01:00.0 -c DEFAULT" },
-  { UNUSABLE, .trial = INFO_TRIAL_NO_CONTEXT, .finding = "no-context",
+  { UNUSABLE, .trial = "no-context", .finding = "no-context",
       .remedy = "nvidia-smi" },
-  { UNUSABLE, .trial = INFO_TRIAL_NO_CONTEXT, .mode = CU_COMPUTEMODE_PROHIBITED,
+  { UNUSABLE, .trial = "no-context", .mode = "prohibited",
       .finding = "compute-mode", .remedy = "-c DEFAULT" },
-  { UNUSABLE, .trial = INFO_TRIAL_NO_CONTEXT,
-      .mode = CU_COMPUTEMODE_EXCLUSIVE_PROCESS, .finding = "compute-mode",
-      .remedy = "-c DEFAULT" },
-  { UNUSABLE, .trial = INFO_TRIAL_WRONG_BYTES, .finding = "wrong-bytes",
+  { UNUSABLE, .trial = "no-context", .mode = "exclusive-process",
+      .finding = "compute-mode", .remedy = "-c DEFAULT" },
+  { UNUSABLE, .trial = "wrong-bytes", .finding = "wrong-bytes",
       .remedy = "another version of the driver" },
-  { UNUSABLE, .trial = INFO_TRIAL_NO_MEMORY, .finding = "no-memory",
+  { UNUSABLE, .trial = "no-memory", .finding = "no-memory",
       .remedy = "nvidia-smi" },
-  { UNUSABLE, .trial = INFO_TRIAL_NO_MEMORY,
-      .obstacle = VKGDR_OBSTACLE_VULKAN_LOADER, .finding = "no-memory",
-      .remedy = "nvidia-smi", .n_others = 1 },
+  { UNUSABLE, .trial = "no-memory", .obstacle = "vulkan-loader",
+      .finding = "no-memory", .remedy = "nvidia-smi", .n_others = 1 },
   /* obstacles that do not depend on the machine */
-  { UNUSABLE, .obstacle = VKGDR_OBSTACLE_HOST_MEMORY, .finding = "host-memory",
+  { UNUSABLE, .obstacle = "host-memory", .finding = "host-memory",
       .remedy = "end programs" },
-  { UNUSABLE, .obstacle = VKGDR_OBSTACLE_CUDA_DRIVER, .finding = "cuda-driver",
+  { UNUSABLE, .obstacle = "cuda-driver", .finding = "cuda-driver",
       .remedy = "libcuda1" },
-  { UNUSABLE, .obstacle = VKGDR_OBSTACLE_CUDA_DEVICE, .finding = "cuda-device",
+  { UNUSABLE, .obstacle = "cuda-device", .finding = "cuda-device",
       .remedy = "dmesg" },
-  { UNUSABLE, .obstacle = VKGDR_OBSTACLE_SETTINGS, .finding = "settings",
+  { UNUSABLE, .obstacle = "settings", .finding = "settings",
       .remedy = "VKGDR_DEBUG" },
-  { LIMITED, .obstacle = VKGDR_OBSTACLE_WINDOW, .finding = "no-window",
-      .remedy = "Resizable BAR", .text = "takes a transfer" },
-  { LIMITED, .obstacle = VKGDR_OBSTACLE_EXPORT, .finding = "export",
-      .remedy = "newer driver", .text = "takes a transfer" },
+  { LIMITED, .obstacle = "no-window", .finding = "no-window",
+      .remedy = OF_LIBRARY, .text = "takes a transfer" },
+  { LIMITED, .obstacle = "export", .finding = "export", .remedy = OF_LIBRARY,
+      .text = "takes a transfer" },
   /* Vulkan's loader */
-  { STAGED (LOADER), .finding = "vulkan-loader", .remedy = "libvulkan1" },
-  { STAGED (LOADER), .finding = "vulkan-loader", .container = TRUE,
-      .remedy = "NVIDIA_DRIVER_CAPABILITIES=graphics,compute,video,utility" },
-  { STAGED (LOADER), .finding = "vulkan-loader",
+  { STAGED ("loader"), .finding = "vulkan-loader", .remedy = OF_LIBRARY },
+  { STAGED ("loader"), .finding = "vulkan-loader",
       .setting = "VKGDR_VULKAN_LIBRARY=/x",
       .remedy = "unset VKGDR_VULKAN_LIBRARY (it is \"/x\"), or let" },
-  { STAGED (LOADER), .finding = "vulkan-loader",
+  { STAGED ("loader"), .finding = "vulkan-loader",
       .setting = "VKGDR_DEBUG=no-vulkan", .n_others = 1 },
   /* Vulkan's driver */
-  { STAGED (DRIVER), .finding = "vulkan-driver", .remedy = "one version" },
+  { STAGED ("driver"), .finding = "vulkan-driver", .remedy = "one version" },
   { VULKAN, .remedy = "one version" },
   { VULKAN, .manifest_error = "libX11.so.6 is not there",
       .remedy = "(libX11.so.6 is not there)" },
@@ -118,16 +110,16 @@ static const Case cases[] = {
       .remedy = "unset VK_LOADER_DRIVERS_SELECT (it is \"lvp*\"), which" },
   { VULKAN, .setting = "VK_LOADER_DRIVERS_SELECT=lvp*",
       .name = "NVIDIA A100-SXM4-40GB MIG 1g.5gb", .remedy = "-mig 0" },
-  { VULKAN, .manifest = LVP_MANIFEST, .remedy = NVIDIA_MANIFEST },
+  { VULKAN, .manifest = LVP_MANIFEST, .remedy = OF_LIBRARY },
   { VULKAN, .manifest = LVP_MANIFEST, .setting = "VK_ICD_FILENAMES=/x.json",
       .remedy = "unset VK_ICD_FILENAMES" },
-  { VULKAN, .wsl = TRUE, .remedy = "WSL 2" },
+  { VULKAN, .wsl = TRUE, .remedy = OF_LIBRARY },
   { VULKAN, .no_manifest = TRUE, .container = TRUE,
       .remedy = "NVIDIA_DRIVER_CAPABILITIES=all, or with graphics among them "
-                "(now it is not set)" },
+                "(now: it is not set)" },
   { VULKAN, .no_manifest = TRUE, .container = TRUE,
       .setting = "NVIDIA_DRIVER_CAPABILITIES=compute,utility",
-      .remedy = "(now \"compute,utility\")" },
+      .remedy = "(now: compute,utility)" },
   { VULKAN, .no_manifest = TRUE, .container = TRUE,
       .setting = "NVIDIA_DRIVER_CAPABILITIES=graphics,utility",
       .remedy = "nvidia-container-toolkit" },
@@ -152,14 +144,12 @@ static const Case cases[] = {
       .remedy = "if there is an NVIDIA GPU, install NVIDIA's driver" },
   { SOFTWARE, .why_software = "CUDA_ERROR_NO_DEVICE",
       .setting = "CUDA_VISIBLE_DEVICES=", .n_others = 1,
-      .obstacle = VKGDR_OBSTACLE_VULKAN_DEVICE,
-      .text = "Vulkan has no software device",
-      .remedy = "unset CUDA_VISIBLE_DEVICES" },
+      .obstacle = "vulkan-device", .remedy = "unset CUDA_VISIBLE_DEVICES" },
   { LIMITED, .software = TRUE, .n_others = 1, .finding = "no-compiler",
       .text = "built-in effects", .remedy = "SOFTCUDA_CXX" },
   { LIMITED, .software = TRUE, .n_others = 1, .finding = "vulkan-device",
-      .host_compiler = "c++", .obstacle = VKGDR_OBSTACLE_VULKAN_DEVICE,
-      .remedy = "mesa-vulkan-drivers" },
+      .host_compiler = "c++", .obstacle = "vulkan-device",
+      .remedy = OF_LIBRARY },
   /* compilers */
   { LIMITED, .compiler_error = "none", .finding = "no-compiler",
       .remedy = "install NVRTC" },
@@ -168,91 +158,120 @@ static const Case cases[] = {
       .remedy = "unset VKGDR_NVRTC (it is \"/x\"), or let it" },
   /* several findings */
   { LIMITED, .compiler_error = "none", .not_coherent = TRUE,
-      .mode = CU_COMPUTEMODE_EXCLUSIVE_PROCESS, .n_others = 2,
-      .finding = "compute-mode", .remedy = "for several" },
+      .mode = "exclusive-process", .n_others = 2, .finding = "compute-mode",
+      .remedy = "for several" },
 };
 
-static void
-make_device (const Case *c, InfoDevice *device)
+/* Returns: (transfer full) */
+static JsonObject *
+make_device (const Case *c, const InfoProbe *probe)
 {
-  vkgdr_device_info *info = &device->info;
-  gboolean staged;
+  guint64 window = g_str_has_prefix (probe->obstacle, "none")
+                       ? c->window ? c->window : 24 * GIB
+                       : 0;
+  guint64 budget = c->budget ? c->budget : window;
 
-  device->obstacle = c->obstacle;
-  staged = info_device_is_staged (device);
-  device->memory_size = 24 * GIB;
-  device->compute_mode = c->mode;
-  device->compiler_error = (gchar *) c->compiler_error;
-  device->trial = c->trial;
-  if (!c->trial && (staged || !c->obstacle))
-    device->trial = INFO_TRIAL_PASSED;
-  g_strlcpy (info->name, c->name ? c->name : "NVIDIA GPU", sizeof (info->name));
-  g_strlcpy (info->pci_address, "0000:01:00.0", sizeof (info->pci_address));
-  info->software = c->software;
-  info->window_size = staged ? 0 : c->window ? c->window : 24 * GIB;
-  info->window_budget = c->budget ? c->budget : info->window_size;
-  info->window_usage = c->usage;
-  info->coherent = !staged && !c->not_coherent;
+  return info_take_facts (g_variant_new_parsed (
+      "{'name': <%s>, 'pci-address': <'0000:01:00.0'>, 'software': <%b>,"
+      " 'compute-mode': <%s>, 'memory-size': <%t>, 'has-window': <%b>,"
+      " 'window-size': <%mt>, 'window-free': <%mt>, 'coherent': <%mb>,"
+      " 'compiler-error': <%ms>}",
+      c->name ? c->name : "NVIDIA GPU", c->software,
+      c->mode ? c->mode : "default", 24 * GIB, window > 0, window > 0, window,
+      window > 0, budget > c->usage ? budget - c->usage : 0, window > 0,
+      !c->not_coherent, c->compiler_error));
 }
 
-static const InfoFinding *
-find (const InfoVerdict *verdict, const gchar *id)
+/* Returns: (transfer full) */
+static JsonObject *
+make_machine (const Case *c)
+{
+  gchar **setting = g_strsplit (c->setting ? c->setting : "", "=", 2);
+  const gchar *manifests[] = { c->manifest ? c->manifest : NVIDIA_MANIFEST };
+  GVariantBuilder settings;
+  JsonObject *machine;
+
+  g_variant_builder_init (&settings, G_VARIANT_TYPE ("a{ss}"));
+  if (c->setting)
+    g_variant_builder_add (&settings, "{ss}", setting[0], setting[1]);
+  machine = info_take_facts (g_variant_new_parsed (
+      "{'settings': <%*>, 'vulkan-manifests': <%*>,"
+      " 'vulkan-manifest-error': <%ms>, 'host-compiler': <%ms>,"
+      " 'why-software': <%ms>, 'nvidia-kernel-driver': <%b>,"
+      " 'container': <%b>, 'wsl': <%b>}",
+      g_variant_builder_end (&settings),
+      g_variant_new_strv (manifests, c->no_manifest ? 0 : 1), c->manifest_error,
+      c->host_compiler, c->why_software, !c->no_kernel_driver, c->container,
+      c->wsl));
+  g_strfreev (setting);
+  return machine;
+}
+
+/* Returns: (nullable) (transfer none) */
+static JsonObject *
+find (JsonArray *findings, const gchar *id)
 {
   guint i;
 
-  for (i = 0; i < verdict->findings->len; i++) {
-    const InfoFinding *finding = g_ptr_array_index (verdict->findings, i);
+  for (i = 0; i < json_array_get_length (findings); i++) {
+    JsonObject *finding = json_array_get_object_element (findings, i);
 
-    if (g_strcmp0 (finding->id, id) == 0)
+    if (g_strcmp0 (json_object_get_string_member (finding, "id"), id) == 0)
       return finding;
   }
   return NULL;
 }
 
 static void
-check (const Case *c, const InfoVerdict *verdict)
+check (const Case *c, JsonObject *verdict)
 {
-  const InfoFinding *finding = find (verdict, c->finding);
+  JsonArray *findings = json_object_get_array_member (verdict, "findings");
+  JsonObject *finding = find (findings, c->finding);
+  const gchar *text = json_object_get_string_member (verdict, "text");
+  const gchar *remedy = NULL;
 
-  fail_unless_equals_int (verdict->level, c->level);
+  fail_unless_equals_string (json_object_get_string_member (verdict, "level"),
+      c->level ? c->level : "ready");
   fail_unless_equals_int (
-      verdict->findings->len, c->n_others + (c->finding != NULL));
-  fail_unless ((finding != NULL) == (c->finding != NULL), "%s", verdict->text);
-  fail_unless (
-      !c->text || strstr (verdict->text, c->text), "%s", verdict->text);
-  fail_unless (!strchr (verdict->text, '\n'));
+      json_array_get_length (findings), c->n_others + (c->finding != NULL));
+  fail_unless ((finding != NULL) == (c->finding != NULL), "%s", text);
+  fail_unless (!c->text || strstr (text, c->text), "%s", text);
+  fail_unless (!strchr (text, '\n'));
+  if (finding)
+    remedy = json_object_get_string_member (finding, "remedy");
   if (!c->remedy) {
-    fail_unless (!finding || !finding->remedy);
+    fail_unless (!remedy);
     return;
   }
-  fail_unless (finding->remedy && strstr (finding->remedy, c->remedy),
-      "no \"%s\" in: %s", c->remedy, finding->remedy);
-  fail_unless (strstr (verdict->remedy, finding->remedy) != NULL);
+  fail_unless (remedy && strstr (remedy, c->remedy), "no \"%s\" in: %s",
+      c->remedy, remedy);
+  fail_unless (
+      strstr (json_object_get_string_member (verdict, "remedy"), remedy)
+      != NULL);
 }
 
 GST_START_TEST (test_case)
 {
   const Case *c = &cases[__i__];
-  gchar *settings[] = { (gchar *) c->setting, NULL };
-  gchar *manifests[] = { (gchar *) NVIDIA_MANIFEST, NULL };
-  InfoReport report = { .software = c->software,
-    .why_software = (gchar *) c->why_software,
-    .machine = { .settings = settings,
-        .manifests = manifests,
-        .manifest_error = (gchar *) c->manifest_error,
-        .host_compiler = (gchar *) c->host_compiler,
-        .kernel_driver = !c->no_kernel_driver,
-        .container = c->container,
-        .wsl = c->wsl } };
-  InfoDevice device = { 0 };
-  InfoVerdict *verdict;
+  gboolean staged = c->obstacle
+                    && (g_str_has_prefix (c->obstacle, "vulkan")
+                        || strcmp (c->obstacle, "no-window") == 0
+                        || strcmp (c->obstacle, "export") == 0);
+  InfoProbe probe = { c->obstacle ? c->obstacle : "none",
+    c->trial                 ? c->trial
+    : staged || !c->obstacle ? "passed"
+                             : "none",
+    staged ? OF_LIBRARY : NULL };
+  JsonObject *report = make_machine (c);
+  JsonObject *device = c->no_device ? NULL : make_device (c, &probe);
 
-  if (c->manifest || c->no_manifest)
-    manifests[0] = (gchar *) c->manifest;
-  make_device (c, &device);
-  verdict = info_verdict_new (&report, c->no_device ? NULL : &device);
-  check (c, verdict);
-  info_verdict_free (verdict);
+  info_judge (report, device, &probe);
+  check (
+      c, json_object_get_object_member (device ? device : report, "verdict"));
+  if (device)
+    json_object_unref (device);
+  json_object_unref (report);
+  info_forget ();
 }
 
 GST_END_TEST;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * collect.c: collects data from the drivers
+ * collect.c: collects facts from the drivers
  *
  * Describes each device, tries a small allocation on it, and asks for its
  * compiler. Must not judge what it finds.
@@ -17,216 +17,337 @@
 /* The size of the allocation that proves that a device works, in bytes. */
 #define TRIAL_SIZE ((gsize) 64 << 10)
 
+/* Bits of VkMemoryPropertyFlags, the lowest first. */
+static const gchar *const flag_names[] = { "device-local", "host-visible",
+  "host-coherent", "host-cached", "lazily-allocated", "protected",
+  "device-coherent", "device-uncached", "rdma-capable" };
+
+/* Names of vkgdr_obstacle. */
+static const gchar *const obstacles[] = { "none", "host-memory", "cuda-driver",
+  "cuda-device", "settings", "vulkan-loader", "vulkan-driver", "vulkan-device",
+  "no-window", "export" };
+
+/* A device that is being described. */
+typedef struct {
+  const vkgdr_cuda *cu;
+  CUdevice number;
+  const gchar *error; /* nullable */
+  InfoProbe probe;
+} Device;
+
 /* The library's message about the last failure. */
-static gchar *
+static const gchar *
 take_last_error (void)
 {
   gchar *error = vkgdr_last_error ();
-  gchar *result = g_strdup (error ? error : "no reason is given");
+  const gchar *result =
+      info_keep (g_strdup (error ? error : "no reason is given"));
 
   free (error);
   return result;
 }
 
-static gchar *
+static const gchar *
 describe_result (const vkgdr_cuda *cu, const gchar *call, CUresult result)
 {
   const char *name = NULL, *text = NULL;
 
   cu->cuGetErrorName (result, &name);
   cu->cuGetErrorString (result, &text);
-  return g_strdup_printf ("%s failed: %s (%s)", call,
-      name ? name : "an unknown error", text ? text : "no explanation");
+  return info_keep (g_strdup_printf ("%s failed: %s (%s)", call,
+      name ? name : "an unknown error", text ? text : "no explanation"));
 }
 
 /* --- the trial ------------------------------------------------------------ */
 
-/* Takes ownership of @error, which replaces the device's earlier error (about a
- * missing window). */
+/* @error replaces the one about a missing window. */
 static void
-fail (InfoDevice *device, InfoTrial trial, gchar *error)
+fail (Device *self, const gchar *trial, const gchar *error)
 {
-  g_free (device->error);
-  device->error = error;
-  device->trial = trial;
+  self->error = error;
+  self->probe.trial = trial;
 }
 
-/* Returns whether the call succeeded. */
 static gboolean
-check (InfoDevice *device, const vkgdr_cuda *cu, InfoTrial trial,
-    const gchar *call, CUresult result)
+check (Device *self, const gchar *trial, const gchar *call, CUresult result)
 {
-  if (result == CUDA_SUCCESS)
-    return TRUE;
-  fail (device, trial, describe_result (cu, call, result));
-  return FALSE;
+  if (result != CUDA_SUCCESS)
+    fail (self, trial, describe_result (self->cu, call, result));
+  return result == CUDA_SUCCESS;
 }
 
 /* Writes with the CPU, through the host pointer or, if @mem is NULL, by a
  * transfer. Reads through the device pointer. */
 static void
-try_bytes (InfoDevice *device, const vkgdr_cuda *cu, vkgdr_memory_t mem,
-    CUdeviceptr pointer)
+try_bytes (Device *self, vkgdr_memory_t mem, CUdeviceptr pointer)
 {
-  guint8 *written = g_malloc (TRIAL_SIZE);
-  guint8 *read = g_malloc0 (TRIAL_SIZE);
+  guint8 *written = g_malloc (TRIAL_SIZE), *read = g_malloc0 (TRIAL_SIZE);
   CUresult result = CUDA_SUCCESS;
 
   memset (written, 0xa5, TRIAL_SIZE);
-  device->trial = INFO_TRIAL_PASSED;
+  self->probe.trial = "passed";
   if (mem) {
     vkgdr_copy_to_bar (vkgdr_memory_get_host_ptr (mem), written, TRIAL_SIZE, 1);
     vkgdr_memory_flush (mem, 0, TRIAL_SIZE);
   } else {
-    result = cu->cuMemcpyHtoD (pointer, written, TRIAL_SIZE);
+    result = self->cu->cuMemcpyHtoD (pointer, written, TRIAL_SIZE);
   }
-  if (check (device, cu, INFO_TRIAL_WRONG_BYTES, "cuMemcpyHtoD", result)
-      && check (device, cu, INFO_TRIAL_WRONG_BYTES, "cuMemcpyDtoH",
-          cu->cuMemcpyDtoH (read, pointer, TRIAL_SIZE))
+  if (check (self, "wrong-bytes", "cuMemcpyHtoD", result)
+      && check (self, "wrong-bytes", "cuMemcpyDtoH",
+          self->cu->cuMemcpyDtoH (read, pointer, TRIAL_SIZE))
       && memcmp (written, read, TRIAL_SIZE) != 0)
-    fail (device, INFO_TRIAL_WRONG_BYTES,
-        g_strdup ("the device reads other bytes than were written"));
+    fail (
+        self, "wrong-bytes", "the device reads other bytes than were written");
   g_free (written);
   g_free (read);
 }
 
 static void
-try_memory (InfoDevice *device, const vkgdr_cuda *cu, vkgdr_t g)
+try_memory (Device *self)
 {
-  gboolean has_window =
-      g && vkgdr_get_window_obstacle (g, NULL, NULL) == VKGDR_OBSTACLE_NONE;
-  vkgdr_memory_t mem =
-      has_window ? vkgdr_memory_alloc (g, TRIAL_SIZE, 0) : NULL;
+  vkgdr_t g = vkgdr_open (self->number, VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
+  const char *reason = "", *remedy = "";
+  vkgdr_memory_t mem = NULL;
   CUdeviceptr pointer;
 
-  if (mem) {
-    try_bytes (device, cu, mem, vkgdr_memory_get_device_ptr (mem));
+  if (g)
+    vkgdr_get_window_obstacle (g, &reason, &remedy);
+  if (*reason) {
+    self->error = info_keep (g_strdup (reason));
+    self->probe.remedy = info_keep (g_strdup (remedy));
+    if (check (self, "no-memory", "cuMemAlloc",
+            self->cu->cuMemAlloc (&pointer, TRIAL_SIZE))) {
+      try_bytes (self, NULL, pointer);
+      self->cu->cuMemFree (pointer);
+    }
+  } else if (g && (mem = vkgdr_memory_alloc (g, TRIAL_SIZE, 0))) {
+    try_bytes (self, mem, vkgdr_memory_get_device_ptr (mem));
     vkgdr_memory_free (mem);
-  } else if (!g || has_window) {
-    fail (device, INFO_TRIAL_NO_MEMORY, take_last_error ());
-  } else if (check (device, cu, INFO_TRIAL_NO_MEMORY, "cuMemAlloc",
-                 cu->cuMemAlloc (&pointer, TRIAL_SIZE))) {
-    try_bytes (device, cu, NULL, pointer);
-    cu->cuMemFree (pointer);
+  } else {
+    fail (self, "no-memory", take_last_error ());
   }
+  vkgdr_close (g);
 }
 
 static void
-try_device (InfoDevice *device, const vkgdr_cuda *cu, CUdevice cuda_device)
+try_device (Device *self)
 {
   CUcontext context = NULL;
-  vkgdr_t g;
 
-  if (!check (device, cu, INFO_TRIAL_NO_CONTEXT, "cuDevicePrimaryCtxRetain",
-          cu->cuDevicePrimaryCtxRetain (&context, cuda_device)))
+  if (!check (self, "no-context", "cuDevicePrimaryCtxRetain",
+          self->cu->cuDevicePrimaryCtxRetain (&context, self->number)))
     return;
-  if (check (device, cu, INFO_TRIAL_NO_CONTEXT, "cuCtxPushCurrent",
-          cu->cuCtxPushCurrent (context))) {
-    g = vkgdr_open (cuda_device, VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
-    try_memory (device, cu, g);
-    vkgdr_close (g);
-    cu->cuCtxPopCurrent (&context);
+  if (check (self, "no-context", "cuCtxPushCurrent",
+          self->cu->cuCtxPushCurrent (context))) {
+    try_memory (self);
+    self->cu->cuCtxPopCurrent (&context);
   }
-  cu->cuDevicePrimaryCtxRelease (cuda_device);
+  self->cu->cuDevicePrimaryCtxRelease (self->number);
 }
 
-/* --- devices -------------------------------------------------------------- */
+/* --- facts ---------------------------------------------------------------- */
 
-static void
-ask_compiler (InfoDevice *device)
+/* Returns: (nullable) */
+static const gchar *
+ask_compiler (gint ordinal, const gchar **why_not)
 {
   GError *error = NULL;
-  GstVkgdrContext *context = gst_vkgdr_context_new (device->ordinal, &error);
+  GstVkgdrContext *context = gst_vkgdr_context_new (ordinal, &error);
+  gchar *compiler = NULL;
 
   if (context)
-    device->compiler = gst_vkgdr_kernel_describe_compiler (context, &error);
-  if (!device->compiler)
-    device->compiler_error =
-        g_strdup (error ? error->message : "no reason is given");
+    compiler = gst_vkgdr_kernel_describe_compiler (context, &error);
+  if (!compiler)
+    *why_not =
+        info_keep (g_strdup (error ? error->message : "no reason is given"));
   g_clear_error (&error);
   gst_clear_object (&context);
+  return info_keep (compiler);
 }
 
-/* Data that only CUDA has. Unknown values stay 0. */
-static void
-ask_cuda (InfoDevice *device, const vkgdr_cuda *cu, CUdevice cuda_device)
+/* Returns: 0 if it is not known. */
+static gint
+ask_cuda (Device *self, CUdevice_attribute attribute)
 {
-  size_t bytes = 0;
+  int value = 0;
 
-  if (cu->cuDeviceTotalMem (&bytes, cuda_device) == CUDA_SUCCESS)
-    device->memory_size = bytes;
-  cu->cuDeviceGetAttribute (
-      &device->compute_mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, cuda_device);
-  cu->cuDeviceGetAttribute (&device->capability_major,
-      CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, cuda_device);
-  cu->cuDeviceGetAttribute (&device->capability_minor,
-      CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, cuda_device);
+  self->cu->cuDeviceGetAttribute (&value, attribute, self->number);
+  return value;
 }
 
-static InfoDevice *
-collect_device (const vkgdr_cuda *cu, gint ordinal)
+static const gchar *
+name_compute_mode (gint mode)
 {
-  InfoDevice *device = g_new0 (InfoDevice, 1);
-  CUdevice cuda_device;
-  CUresult result = cu->cuDeviceGet (&cuda_device, ordinal);
-
-  device->ordinal = ordinal;
-  if (result != CUDA_SUCCESS) {
-    device->obstacle = VKGDR_OBSTACLE_CUDA_DEVICE;
-    device->error = describe_result (cu, "cuDeviceGet", result);
-    return device;
+  switch (mode) {
+  case CU_COMPUTEMODE_DEFAULT:
+    return "default";
+  case CU_COMPUTEMODE_PROHIBITED:
+    return "prohibited";
+  case CU_COMPUTEMODE_EXCLUSIVE_PROCESS:
+    return "exclusive-process";
+  default:
+    return "unknown";
   }
-  ask_cuda (device, cu, cuda_device);
-  device->obstacle = vkgdr_probe (cuda_device, &device->info);
-  if (device->obstacle != VKGDR_OBSTACLE_NONE)
-    device->error = take_last_error ();
-  if (device->obstacle == VKGDR_OBSTACLE_NONE || info_device_is_staged (device))
-    try_device (device, cu, cuda_device);
-  if (device->trial == INFO_TRIAL_PASSED)
-    ask_compiler (device);
-  return device;
 }
 
-static void
-device_free (gpointer data)
+/* Returns: (nullable): NULL if the UUID is not known. */
+static const gchar *
+format_uuid (const guint8 *uuid)
 {
-  InfoDevice *device = data;
+  GString *text = g_string_new (NULL);
+  gboolean known = FALSE;
+  guint i;
 
-  g_free (device->error);
-  g_free (device->compiler);
-  g_free (device->compiler_error);
-  g_free (device);
+  for (i = 0; i < 16; i++) {
+    known |= uuid[i] != 0;
+    g_string_append_printf (text, "%s%02x",
+        i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+  }
+  return info_keep (g_string_free (text, !known));
 }
 
-void
-info_collect (InfoReport *report)
+static GVariant *
+describe_memory_types (const vkgdr_device_info *info)
+{
+  GVariantBuilder types, flags;
+  guint i, bit;
+
+  g_variant_builder_init (&types, G_VARIANT_TYPE ("aa{sv}"));
+  for (i = 0; i < info->n_memory_types; i++) {
+    const vkgdr_memory_type *type = &info->memory_types[i];
+
+    g_variant_builder_init (&flags, G_VARIANT_TYPE ("as"));
+    for (bit = 0; bit < 32; bit++)
+      if (type->flags >> bit & 1)
+        g_variant_builder_add (&flags, "s",
+            bit < G_N_ELEMENTS (flag_names)
+                ? flag_names[bit]
+                : info_keep (g_strdup_printf ("%#x", 1u << bit)));
+    g_variant_builder_add_parsed (&types,
+        "{'heap': <%u>, 'heap-size': <%t>, 'flags': <%as>}", type->heap,
+        type->heap_size, &flags);
+  }
+  return g_variant_builder_end (&types);
+}
+
+/* Returns: (nullable): NULL if the text is empty. */
+static const gchar *
+known (const gchar *text)
+{
+  return *text ? info_keep (g_strdup (text)) : NULL;
+}
+
+/* Returns: a{sv}. If other processes use much memory, the budget of this
+ * process can be less than it already uses. */
+static GVariant *
+describe_device (Device *self, gint ordinal, const vkgdr_device_info *info)
+{
+  gboolean window = info->window_size > 0, software = info->software;
+  gint major =
+      software ? 0
+               : ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  gint minor = ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  gint cuda = info->cuda_driver_version;
+  guint32 vulkan = info->vulkan_api_version;
+  const gchar *compiler = NULL, *why_not = NULL;
+  size_t memory = 0;
+
+  if (self->cu->cuDeviceTotalMem (&memory, self->number) != CUDA_SUCCESS)
+    memory = 0;
+  if (strcmp (self->probe.trial, "passed") == 0)
+    compiler = ask_compiler (ordinal, &why_not);
+  return g_variant_new_parsed (
+      "{'device': <%i>, 'name': <%ms>, 'software': <%b>, 'error': <%ms>, "
+      "'uuid': <%ms>, 'pci-address': <%ms>,"
+      " 'compute-capability': <%ms>, 'compute-mode': <%s>, 'memory-size': "
+      "<%mt>, 'bar-size': <%mt>,"
+      " 'has-window': <%mb>, 'window-size': <%mt>, 'window-free': <%mt>, "
+      "'window-budget': <%mt>, 'window-usage': <%mt>,"
+      " 'coherent': <%mb>, 'host-cached': <%mb>, 'memory-type': <%mu>, "
+      "'cuda-driver': <%ms>, 'vulkan-driver': <%ms>, 'vulkan-api': <%ms>,"
+      " 'compiler': <%ms>, 'compiler-error': <%ms>, 'memory-types': <%*>}",
+      ordinal, known (info->name), software, self->error,
+      format_uuid (info->uuid), known (info->pci_address),
+      major ? info_keep (g_strdup_printf ("%d.%d", major, minor)) : NULL,
+      name_compute_mode (ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE)),
+      memory > 0, (guint64) memory, info->bar_size > 0, info->bar_size,
+      window || self->probe.remedy != NULL, window, window, info->window_size,
+      window,
+      MAX (info->window_budget, info->window_usage) - info->window_usage,
+      window, info->window_budget, window, info->window_usage, window,
+      info->coherent, window, info->host_cached, window, info->memory_type,
+      cuda
+          ? info_keep (g_strdup_printf ("%d.%d", cuda / 1000, cuda % 1000 / 10))
+          : NULL,
+      known (info->vulkan_driver),
+      vulkan ? info_keep (g_strdup_printf ("%u.%u.%u", vulkan >> 22 & 0x7f,
+          vulkan >> 12 & 0x3ff, vulkan & 0xfff))
+             : NULL,
+      compiler, why_not, describe_memory_types (info));
+}
+
+/* --- the report ----------------------------------------------------------- */
+
+static GVariant *
+collect_device (const vkgdr_cuda *cu, gint ordinal, InfoProbe *probe)
+{
+  Device self = { cu, 0, NULL, { "cuda-device", "none", NULL } };
+  CUresult result = cu->cuDeviceGet (&self.number, ordinal);
+  vkgdr_device_info info = { { 0 } };
+  vkgdr_obstacle obstacle;
+  GVariant *facts;
+
+  if (result != CUDA_SUCCESS) {
+    self.error = describe_result (cu, "cuDeviceGet", result);
+  } else {
+    obstacle = vkgdr_probe (self.number, &info);
+    self.probe.obstacle = obstacles[obstacle];
+    if (obstacle != VKGDR_OBSTACLE_NONE)
+      self.error = take_last_error ();
+    if (obstacle == VKGDR_OBSTACLE_NONE
+        || obstacle >= VKGDR_OBSTACLE_VULKAN_LOADER)
+      try_device (&self);
+  }
+  facts = describe_device (&self, ordinal, &info);
+  *probe = self.probe;
+  return facts;
+}
+
+JsonObject *
+info_collect (gboolean *usable)
 {
   const vkgdr_cuda *cu = vkgdr_driver_load ();
-  CUresult result;
-  gint n = 0;
-  gint i;
+  const gchar *error = cu ? NULL : take_last_error ();
+  const gchar *driver = vkgdr_driver_is_software () ? "softcuda" : "nvidia";
+  CUresult result = CUDA_SUCCESS;
+  JsonArray *devices = json_array_new ();
+  JsonObject *report;
+  InfoProbe *probes;
+  int n = 0, i;
 
-  memset (report, 0, sizeof (*report));
-  report->devices = g_ptr_array_new_with_free_func (device_free);
-  if (cu) {
-    report->software = vkgdr_driver_is_software ();
-    report->why_software = g_strdup (vkgdr_driver_why_software ());
+  if (cu)
     result = cu->cuDeviceGetCount (&n);
-    if (result != CUDA_SUCCESS)
-      report->driver_error = describe_result (cu, "cuDeviceGetCount", result);
-    for (i = 0; i < n; i++)
-      g_ptr_array_add (report->devices, collect_device (cu, i));
-  } else {
-    report->driver_error = take_last_error ();
+  if (result != CUDA_SUCCESS)
+    error = describe_result (cu, "cuDeviceGetCount", result);
+  probes = g_new0 (InfoProbe, n);
+  for (i = 0; i < n; i++)
+    json_array_add_object_element (
+        devices, info_take_facts (collect_device (cu, i, &probes[i])));
+  report = info_describe_machine ();
+  json_object_set_string_member (report, "version", VKGDR_VERSION);
+  json_object_set_string_member (report, "copy-isa", vkgdr_copy_isa ());
+  json_object_set_string_member (report, "driver", error ? NULL : driver);
+  json_object_set_string_member (report, "driver-error", error);
+  json_object_set_string_member (report, "why-software",
+      info_keep (g_strdup (vkgdr_driver_why_software ())));
+  json_object_set_array_member (report, "devices", devices);
+  *usable = FALSE;
+  for (i = 0; i < n; i++) {
+    info_judge (report, json_array_get_object_element (devices, i), &probes[i]);
+    *usable |= strcmp (probes[i].trial, "passed") == 0;
   }
-  info_machine_collect (&report->machine);
-}
-
-void
-info_report_clear (InfoReport *report)
-{
-  info_machine_clear (&report->machine);
-  g_clear_pointer (&report->why_software, g_free);
-  g_clear_pointer (&report->driver_error, g_free);
-  g_clear_pointer (&report->devices, g_ptr_array_unref);
+  if (n == 0)
+    info_judge (report, NULL, NULL);
+  g_free (probes);
+  return report;
 }

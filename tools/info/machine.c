@@ -1,124 +1,100 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * machine.c: data of the machine that the drivers depend on
+ * machine.c: facts about the machine that the drivers depend on
  *
  * Looks at the environment, at files, and at whether one library can be loaded.
  * Must not draw conclusions.
  */
 
 #include <dlfcn.h>
+#include <glob.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "info.h"
 
 /* The variables that select a driver, a library or a device. */
-static const gchar *const settings[] = { "VKGDR_DRIVER", "VKGDR_DEBUG",
+static const gchar *const variables[] = { "VKGDR_DRIVER", "VKGDR_DEBUG",
   "VKGDR_SOFTCUDA_DIR", "VKGDR_VULKAN_LIBRARY", "VKGDR_NVRTC", "CUDA_HOME",
   "CUDA_PATH", "SOFTCUDA_CXX", "CUDA_DEVICE", "CUDA_VISIBLE_DEVICES",
   "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "VK_DRIVER_FILES",
   "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES", "VK_LOADER_DRIVERS_SELECT",
   "VK_LOADER_DRIVERS_DISABLE" };
 
-/* An empty value is the same as no value, except that an empty
- * CUDA_VISIBLE_DEVICES hides all GPUs. */
-static GStrv
-collect_settings (void)
+/* Returns: (nullable): its value, unless that is empty. */
+static const gchar *
+variable (const gchar *name)
 {
-  gchar **found = g_new0 (gchar *, 1);
+  const gchar *value = g_getenv (name);
+
+  return value && *value ? value : NULL;
+}
+
+/* An empty value is the same as none, but an empty CUDA_VISIBLE_DEVICES hides
+ * all GPUs. Returns: a{ss} */
+static GVariant *
+describe_settings (void)
+{
+  GVariantBuilder settings;
   guint i;
 
-  for (i = 0; i < G_N_ELEMENTS (settings); i++) {
-    const gchar *value = g_getenv (settings[i]);
+  g_variant_builder_init (&settings, G_VARIANT_TYPE ("a{ss}"));
+  for (i = 0; i < G_N_ELEMENTS (variables); i++) {
+    const gchar *value = g_getenv (variables[i]);
 
-    if (value && (*value || strcmp (settings[i], "CUDA_VISIBLE_DEVICES") == 0))
-      found = g_environ_setenv (found, settings[i], value, TRUE);
+    if (value && (*value || strcmp (variables[i], "CUDA_VISIBLE_DEVICES") == 0))
+      g_variant_builder_add (
+          &settings, "{ss}", variables[i], info_keep (g_strdup (value)));
   }
-  return found;
+  return g_variant_builder_end (&settings);
 }
 
-/* --- manifests of Vulkan drivers ------------------------------------------ */
-
-static gint
-compare_paths (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const gchar *const *) a, *(const gchar *const *) b);
-}
-
-/* Adds the manifests of @folder, in the order of their names. */
+/* Adds the files that match, in the order of their names, each once. */
 static void
-add_folder (GPtrArray *found, const gchar *folder)
+add_matches (GPtrArray *found, const gchar *folder, const gchar *rest)
 {
-  GPtrArray *here = g_ptr_array_new_with_free_func (g_free);
-  GDir *dir = g_dir_open (folder, 0, NULL);
-  const gchar *name;
-  guint i;
+  gchar *pattern = g_build_filename (folder, rest, NULL);
+  glob_t matches;
+  gsize i;
 
-  while (dir && (name = g_dir_read_name (dir)))
-    if (g_str_has_suffix (name, ".json"))
-      g_ptr_array_add (here, g_build_filename (folder, name, NULL));
-  g_ptr_array_sort (here, compare_paths);
-  for (i = 0; i < here->len; i++)
-    if (!g_ptr_array_find_with_equal_func (
-            found, here->pdata[i], g_str_equal, NULL))
-      g_ptr_array_add (found, g_strdup (here->pdata[i]));
-  g_clear_pointer (&dir, g_dir_close);
-  g_ptr_array_unref (here);
+  if (glob (pattern, 0, NULL, &matches) == 0) {
+    for (i = 0; i < matches.gl_pathc; i++)
+      if (!g_ptr_array_find_with_equal_func (
+              found, matches.gl_pathv[i], g_str_equal, NULL))
+        g_ptr_array_add (found, g_utf8_make_valid (matches.gl_pathv[i], -1));
+    globfree (&matches);
+  }
+  g_free (pattern);
 }
 
-static void
-add_base (GPtrArray *found, const gchar *base)
-{
-  gchar *folder = g_build_filename (base, "vulkan", "icd.d", NULL);
-
-  add_folder (found, folder);
-  g_free (folder);
-}
-
-/* The default folders of the loader, in its order. */
-static void
-add_usual (GPtrArray *found)
+/* The manifests of Vulkan drivers, in the loader's order. Settings that filter
+ * drivers by name are not considered. */
+static GPtrArray *
+find_manifests (void)
 {
   static const gchar *const fixed[] = { "/usr/local/etc", "/etc",
     "/usr/local/share", "/usr/share", NULL };
-  const gchar *const *base;
-
-  add_base (found, g_get_user_config_dir ());
-  for (base = g_get_system_config_dirs (); *base; base++)
-    add_base (found, *base);
-  add_base (found, g_get_user_data_dir ());
-  for (base = g_get_system_data_dirs (); *base; base++)
-    add_base (found, *base);
-  for (base = fixed; *base; base++)
-    add_base (found, *base);
-}
-
-/* As in the loader, either of two settings, which list files and folders,
- * replaces all others. */
-static GStrv
-collect_manifests (const InfoMachine *machine)
-{
-  const gchar *list = g_environ_getenv (machine->settings, "VK_DRIVER_FILES");
-  GPtrArray *found = g_ptr_array_new ();
-  gboolean only;
+  const gchar *user[][2] = { { g_get_user_config_dir () },
+    { g_get_user_data_dir () } };
+  const gchar *const *const folders[] = { user[0], g_get_system_config_dirs (),
+    user[1], g_get_system_data_dirs (), fixed };
+  GPtrArray *found = g_ptr_array_new_with_free_func (g_free);
+  const gchar *only = variable ("VK_DRIVER_FILES"), *more, *const * folder;
   gchar **paths, **path;
+  guint i;
 
-  if (!list)
-    list = g_environ_getenv (machine->settings, "VK_ICD_FILENAMES");
-  only = list != NULL;
   if (!only)
-    list = g_environ_getenv (machine->settings, "VK_ADD_DRIVER_FILES");
-  paths = g_strsplit (list ? list : "", G_SEARCHPATH_SEPARATOR_S, -1);
-  for (path = paths; *path; path++) {
-    if (g_file_test (*path, G_FILE_TEST_IS_DIR))
-      add_folder (found, *path);
-    else if (g_file_test (*path, G_FILE_TEST_EXISTS))
-      g_ptr_array_add (found, g_strdup (*path));
-  }
+    only = variable ("VK_ICD_FILENAMES");
+  more = only ? only : variable ("VK_ADD_DRIVER_FILES");
+  paths = g_strsplit (more ? more : "", G_SEARCHPATH_SEPARATOR_S, -1);
+  for (path = paths; *path; path++)
+    add_matches (found, *path,
+        g_file_test (*path, G_FILE_TEST_IS_DIR) ? "*.json" : NULL);
   g_strfreev (paths);
-  if (!only)
-    add_usual (found);
-  g_ptr_array_add (found, NULL);
-  return (GStrv) g_ptr_array_free (found, FALSE);
+  for (i = 0; i < G_N_ELEMENTS (folders) && !only; i++)
+    for (folder = folders[i]; *folder; folder++)
+      add_matches (found, *folder, "vulkan/icd.d/*.json");
+  return found;
 }
 
 /* Returns: (nullable): why the library that the manifest names cannot be
@@ -127,16 +103,12 @@ collect_manifests (const InfoMachine *machine)
 static gchar *
 try_library (const gchar *manifest)
 {
-  gchar *text = NULL, *error = NULL, *name, *end = NULL;
+  gchar *text = NULL, *error = NULL, name[4096];
+  const gchar *member;
 
-  if (!g_file_get_contents (manifest, &text, NULL, NULL))
-    text = g_strdup ("");
-  name = strstr (text, "\"library_path\"");
-  name = name ? strchr (name + strlen ("\"library_path\""), '"') : NULL;
-  end = name ? strchr (++name, '"') : NULL;
-  if (end)
-    *end = '\0';
-  if (!end)
+  g_file_get_contents (manifest, &text, NULL, NULL);
+  member = text ? strstr (text, "\"library_path\"") : NULL;
+  if (!member || sscanf (member, "\"library_path\" : \"%4095[^\"]", name) != 1)
     error = g_strdup_printf ("%s names no library", manifest);
   /* For the loader, a path with a folder is relative to the manifest. */
   else if ((g_path_is_absolute (name) || !strchr (name, '/'))
@@ -147,37 +119,37 @@ try_library (const gchar *manifest)
 }
 
 /* Returns: (nullable): why no library of NVIDIA's manifests can be loaded. */
-static gchar *
-collect_manifest_error (const InfoMachine *machine)
+static const gchar *
+find_manifest_error (GPtrArray *manifests)
 {
   gchar *error = NULL;
-  gchar **path;
-
-  for (path = machine->manifests; *path; path++) {
-    if (!strstr (strrchr (*path, '/') ? strrchr (*path, '/') : *path, "nvidia"))
-      continue;
-    g_free (error);
-    error = try_library (*path);
-    if (!error)
-      return NULL;
-  }
-  return error;
-}
-
-/* --- the machine ---------------------------------------------------------- */
-
-/* Searches in the same way as softcuda. */
-static gchar *
-find_host_compiler (const InfoMachine *machine)
-{
-  static const gchar *const usual[] = { "c++", "g++", "clang++" };
-  const gchar *own = g_environ_getenv (machine->settings, "SOFTCUDA_CXX");
-  gchar *path = own ? g_find_program_in_path (own) : NULL;
+  gboolean works = FALSE;
   guint i;
 
-  for (i = 0; i < G_N_ELEMENTS (usual) && !path && !own; i++)
-    path = g_find_program_in_path (usual[i]);
-  return path;
+  for (i = 0; i < manifests->len && !works; i++) {
+    const gchar *slash = strrchr (manifests->pdata[i], '/');
+
+    if (!strstr (slash ? slash : manifests->pdata[i], "nvidia"))
+      continue;
+    g_free (error);
+    error = try_library (manifests->pdata[i]);
+    works = error == NULL;
+  }
+  return info_keep (error);
+}
+
+/* Searches in the same way as softcuda. Returns: (nullable) */
+static const gchar *
+find_host_compiler (void)
+{
+  const gchar *own = variable ("SOFTCUDA_CXX");
+  const gchar *const names[] = { own ? own : "c++", "g++", "clang++" };
+  gchar *path = NULL;
+  guint i;
+
+  for (i = 0; i < (own ? 1 : G_N_ELEMENTS (names)) && !path; i++)
+    path = g_find_program_in_path (names[i]);
+  return info_keep (path);
 }
 
 static gboolean
@@ -186,26 +158,27 @@ exists (const gchar *path)
   return g_file_test (path, G_FILE_TEST_EXISTS);
 }
 
-void
-info_machine_collect (InfoMachine *machine)
+JsonObject *
+info_describe_machine (void)
 {
-  machine->settings = collect_settings ();
-  machine->manifests = collect_manifests (machine);
-  machine->manifest_error = collect_manifest_error (machine);
-  machine->host_compiler = find_host_compiler (machine);
-  machine->kernel_driver = exists ("/proc/driver/nvidia/version");
-  machine->container = exists ("/.dockerenv") || exists ("/run/.containerenv")
+  gboolean container = exists ("/.dockerenv") || exists ("/run/.containerenv")
                        || g_getenv ("container")
                        || g_getenv ("KUBERNETES_SERVICE_HOST")
                        || g_getenv ("NVIDIA_VISIBLE_DEVICES");
-  machine->wsl = exists ("/dev/dxg"); /* in WSL 2, this is the GPU */
-}
+  GPtrArray *manifests = find_manifests ();
+  GVariant *facts;
 
-void
-info_machine_clear (InfoMachine *machine)
-{
-  g_clear_pointer (&machine->settings, g_strfreev);
-  g_clear_pointer (&machine->manifests, g_strfreev);
-  g_clear_pointer (&machine->manifest_error, g_free);
-  g_clear_pointer (&machine->host_compiler, g_free);
+  facts = g_variant_new_parsed (
+      "{'settings': <%*>, 'vulkan-manifests': <%*>,"
+      " 'vulkan-manifest-error': <%ms>, 'host-compiler': <%ms>,"
+      " 'nvidia-kernel-driver': <%b>, 'container': <%b>, 'wsl': <%b>}",
+      describe_settings (),
+      g_variant_new_strv (
+          (const gchar *const *) manifests->pdata, manifests->len),
+      find_manifest_error (manifests), find_host_compiler (),
+      exists ("/proc/driver/nvidia/version"), container,
+      /* In WSL 2, this is the GPU. */
+      exists ("/dev/dxg"));
+  g_ptr_array_unref (manifests);
+  return info_take_facts (facts);
 }

@@ -1,358 +1,238 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * output.c: the report as text for users, and as JSON for programs
+ * output.c: the report as text for users
  *
- * Each fact is written to both. The members of JSON do not change. Must not
- * judge.
+ * A table says which facts are shown. Must not judge.
  */
 
-#include <string.h>
-
-#include "cuda-driver.h"
 #include "info.h"
-#include "json.h"
 
-/* Bits of VkMemoryPropertyFlags, the lowest first. */
-static const gchar *const flag_names[] = { "device-local", "host-visible",
-  "host-coherent", "host-cached", "lazily-allocated", "protected",
-  "device-coherent", "device-uncached", "rdma-capable" };
-
+/* A fact that is shown in a line, unless it is not known. */
 typedef struct {
-  GString *text;
-  JsonObject *object; /* of the machine or of a device */
-} Output;
+  const gchar *member;
+  const gchar *label;
+  const gchar *no; /* nullable: the text if it is false or an empty list */
+} Line;
 
-/* --- single facts --------------------------------------------------------- */
+static const Line machine_lines[] = {
+  { "copy-isa", "CPU copies with" },
+  { "vulkan-manifests", "Vulkan manifests", "none" },
+  { "settings", "settings" },
+  { "why-software", "no NVIDIA driver" },
+};
+
+static const Line verdict_lines[] = {
+  { "text", "verdict" },
+  { "remedy", "remedy" },
+};
+
+static const Line device_lines[] = {
+  { "error", "why" },
+  { "uuid", "UUID" },
+  { "pci-address", "PCI address" },
+  { "compute-capability", "compute capability" },
+  { "compute-mode", "compute mode" },
+  { "memory-size", "memory" },
+  { "bar-size", "largest BAR" },
+  { "window-size", "window" },
+  { "window-free", "window, free" },
+  { "window-budget", "window, budget" },
+  { "window-usage", "window, in use" },
+  { "coherent", "coherent", "no: writes have to be flushed" },
+  { "host-cached", "host-cached",
+      "no: the CPU reads it slowly, by DMA instead" },
+  { "cuda-driver", "CUDA driver" },
+  { "vulkan-driver", "Vulkan driver" },
+  { "vulkan-api", "Vulkan API" },
+  { "compiler", "kernel compiler" },
+  { "compiler-error", "no kernel compiler" },
+};
+
+/* --- texts ---------------------------------------------------------------- */
+
+static GStringChunk *kept;
+
+const gchar *
+info_keep (gchar *text)
+{
+  gchar *valid = text ? g_utf8_make_valid (text, -1) : NULL;
+  const gchar *result;
+
+  if (!kept)
+    kept = g_string_chunk_new (4096);
+  result = valid ? g_string_chunk_insert (kept, valid) : NULL;
+  g_free (text);
+  g_free (valid);
+  return result;
+}
+
+JsonObject *
+info_take_facts (GVariant *facts)
+{
+  JsonNode *node = json_gvariant_serialize (g_variant_ref_sink (facts));
+  JsonObject *object = json_node_dup_object (node);
+
+  json_node_unref (node);
+  g_variant_unref (facts);
+  return object;
+}
+
+void
+info_forget (void)
+{
+  g_clear_pointer (&kept, g_string_chunk_free);
+}
+
+const gchar *
+info_format_bytes (guint64 bytes)
+{
+  static const gchar *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
+  gdouble value = bytes;
+  guint unit = 0;
+
+  while (value >= 1024 && unit + 1 < G_N_ELEMENTS (units)) {
+    value /= 1024;
+    unit++;
+  }
+  return info_keep (g_strdup_printf (
+      "%.*f %s", value == (guint64) value ? 0 : 1, value, units[unit]));
+}
+
+/* Returns: (transfer full): strings separated by spaces. */
+static gchar *
+join (JsonArray *array)
+{
+  GString *line = g_string_new (NULL);
+  guint i;
+
+  for (i = 0; i < json_array_get_length (array); i++)
+    g_string_append_printf (
+        line, "%s%s", i ? " " : "", json_array_get_string_element (array, i));
+  return g_string_free (line, FALSE);
+}
+
+/* Returns: (transfer full): NAME=VALUE separated by spaces. */
+static gchar *
+join_members (JsonObject *object)
+{
+  GString *line = g_string_new (NULL);
+  JsonObjectIter iter;
+  const gchar *name;
+  JsonNode *value;
+
+  json_object_iter_init (&iter, object);
+  while (json_object_iter_next (&iter, &name, &value))
+    g_string_append_printf (line, "%s%s=%s", line->len ? " " : "", name,
+        json_node_get_string (value));
+  return g_string_free (line, FALSE);
+}
+
+/* --- lines ---------------------------------------------------------------- */
+
+/* Returns: (nullable) (transfer none): NULL if the value is not known. */
+static const gchar *
+describe (JsonNode *node, const gchar *no)
+{
+  const gchar *text;
+
+  if (JSON_NODE_HOLDS_NULL (node))
+    return NULL;
+  if (JSON_NODE_HOLDS_ARRAY (node)) {
+    text = info_keep (join (json_node_get_array (node)));
+    return *text ? text : no;
+  }
+  if (JSON_NODE_HOLDS_OBJECT (node))
+    return info_keep (join_members (json_node_get_object (node)));
+  if (json_node_get_value_type (node) == G_TYPE_BOOLEAN)
+    return json_node_get_boolean (node) ? "yes" : no;
+  if (json_node_get_value_type (node) != G_TYPE_INT64)
+    return json_node_get_string (node);
+  text = info_format_bytes (json_node_get_int (node));
+  return json_node_get_int (node) < 1024
+             ? text
+             : info_keep (g_strdup_printf ("%s (%" G_GINT64_FORMAT " bytes)",
+                 text, json_node_get_int (node)));
+}
 
 static void
-put_line (Output *out, const gchar *label, const gchar *value)
+put_line (GString *text, const gchar *label, const gchar *value)
 {
   if (value && *value)
-    g_string_append_printf (out->text, "  %-18s %s\n", label, value);
-}
-
-/* An empty text is not known. @label is NULL if the fact is only in JSON. */
-static void
-put_text (
-    Output *out, const gchar *member, const gchar *label, const gchar *value)
-{
-  json_set_text (out->object, member, value && *value ? value : NULL);
-  if (label)
-    put_line (out, label, value);
-}
-
-/* Takes ownership of @value. */
-static void
-take_text (Output *out, const gchar *member, const gchar *label, gchar *value)
-{
-  put_text (out, member, label, value);
-  g_free (value);
+    g_string_append_printf (text, "  %-18s %s\n", label, value);
 }
 
 static void
-put_number (Output *out, const gchar *member, guint64 value, gboolean known)
+put_lines (GString *text, JsonObject *object, const Line *lines, guint n)
 {
-  if (known)
-    json_object_set_int_member (out->object, member, value);
-  else
-    json_object_set_null_member (out->object, member);
-}
-
-static void
-put_bytes (Output *out, const gchar *member, const gchar *label, guint64 bytes,
-    gboolean known)
-{
-  gchar *size = info_format_bytes (bytes);
-  gchar *all =
-      g_strdup_printf ("%s (%" G_GUINT64_FORMAT " bytes)", size, bytes);
-
-  put_number (out, member, bytes, known);
-  if (known)
-    put_line (out, label, bytes < 1024 ? size : all);
-  g_free (all);
-  g_free (size);
-}
-
-/* @no is the text for FALSE. */
-static void
-put_boolean (Output *out, const gchar *member, const gchar *label,
-    const gchar *no, gboolean value, gboolean known)
-{
-  if (!known) {
-    json_object_set_null_member (out->object, member);
-    return;
-  }
-  json_object_set_boolean_member (out->object, member, value);
-  if (label)
-    put_line (out, label, value ? "yes" : no);
-}
-
-/* @label is NULL if the list is only in JSON. */
-static void
-put_list (Output *out, const gchar *member, const gchar *label, gchar **texts)
-{
-  gchar *line = g_strjoinv (" ", texts);
-  JsonArray *array = json_array_new ();
-
-  if (label)
-    put_line (out, label, *line ? line : "none");
-  for (; *texts; texts++) {
-    gchar *valid = g_utf8_make_valid (*texts, -1);
-
-    json_array_add_string_element (array, valid);
-    g_free (valid);
-  }
-  json_object_set_array_member (out->object, member, array);
-  g_free (line);
-}
-
-/* --- a device ------------------------------------------------------------- */
-
-static void
-put_verdict (Output *out, const InfoReport *report, const InfoDevice *device)
-{
-  static const gchar *const levels[] = { "ready", "limited", "unusable" };
-  InfoVerdict *verdict = info_verdict_new (report, device);
-  Output part = { out->text, json_object_new () };
-  JsonArray *findings = json_array_new ();
   guint i;
 
-  put_text (&part, "level", NULL, levels[verdict->level]);
-  put_text (&part, "text", "verdict", verdict->text);
-  put_text (&part, "remedy", "remedy", verdict->remedy);
-  for (i = 0; i < verdict->findings->len; i++) {
-    const InfoFinding *finding = g_ptr_array_index (verdict->findings, i);
-    Output element = { out->text, json_object_new () };
-
-    put_text (&element, "id", NULL, finding->id);
-    put_text (&element, "text", NULL, finding->text);
-    put_text (&element, "remedy", NULL, finding->remedy);
-    json_array_add_object_element (findings, element.object);
-  }
-  json_object_set_array_member (part.object, "findings", findings);
-  json_object_set_object_member (out->object, "verdict", part.object);
-  info_verdict_free (verdict);
+  for (i = 0; i < n; i++)
+    put_line (text, lines[i].label,
+        describe (
+            json_object_get_member (object, lines[i].member), lines[i].no));
 }
 
-/* Returns: (nullable): NULL if the UUID is not known. */
-static gchar *
-format_uuid (const guint8 uuid[16])
+static void
+put_verdict (GString *text, JsonObject *object)
 {
-  static const guint8 unknown[16];
-  GString *text = g_string_new (NULL);
-  guint i;
-
-  for (i = 0; i < sizeof (unknown); i++)
-    g_string_append_printf (text, "%s%02x",
-        i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
-  return g_string_free (text, memcmp (uuid, unknown, sizeof (unknown)) == 0);
+  put_lines (text, json_object_get_object_member (object, "verdict"),
+      verdict_lines, G_N_ELEMENTS (verdict_lines));
 }
 
-static const gchar *
-name_compute_mode (gint mode)
+static void
+put_memory_types (GString *text, JsonObject *device)
 {
-  switch (mode) {
-  case CU_COMPUTEMODE_DEFAULT:
-    return "default";
-  case CU_COMPUTEMODE_PROHIBITED:
-    return "prohibited";
-  case CU_COMPUTEMODE_EXCLUSIVE_PROCESS:
-    return "exclusive-process";
-  default:
-    return "unknown";
+  JsonArray *types = json_object_get_array_member (device, "memory-types");
+  gint64 used =
+      json_object_get_int_member_with_default (device, "memory-type", -1);
+  guint i, n = json_array_get_length (types);
+
+  if (n > 0)
+    put_line (
+        text, "memory types", used >= 0 ? "(* is in use)" : "(none fits)");
+  for (i = 0; i < n; i++) {
+    JsonObject *type = json_array_get_object_element (types, i);
+    gchar *flags = join (json_object_get_array_member (type, "flags"));
+
+    g_string_append_printf (text, "    %2u%s heap %d (%s): %s\n", i,
+        i == used ? " *" : "  ",
+        (gint) json_object_get_int_member (type, "heap"),
+        info_format_bytes (json_object_get_int_member (type, "heap-size")),
+        *flags ? flags : "nothing special");
+    g_free (flags);
   }
 }
 
 static void
-put_window (Output *out, const InfoDevice *device)
+put_device (GString *text, JsonObject *device)
 {
-  const vkgdr_device_info *info = &device->info;
-  gboolean known = info->window_size > 0,
-           staged = info_device_is_staged (device);
+  const gchar *name =
+      json_object_get_string_member_with_default (device, "name", NULL);
 
-  if (staged)
-    put_line (out, "window", "none: writers get a staging buffer");
-  put_boolean (out, "has-window", NULL, NULL, known, known || staged);
-  put_bytes (out, "window-size", "window", info->window_size, known);
-  put_bytes (out, "window-free", "window, free",
-      info_device_window_free (device), known);
-  put_bytes (
-      out, "window-budget", "window, budget", info->window_budget, known);
-  put_bytes (out, "window-usage", "window, in use", info->window_usage, known);
-  put_boolean (out, "coherent", "coherent", "no: writes have to be flushed",
-      info->coherent, known);
-  put_boolean (out, "host-cached", "host-cached",
-      "no: the CPU reads it slowly, by DMA instead", info->host_cached, known);
-  put_number (out, "memory-type", info->memory_type, known);
-}
-
-/* Returns one name for each bit that is set, or a number for an unknown bit. */
-static GStrv
-name_flags (guint32 flags)
-{
-  GPtrArray *names = g_ptr_array_new ();
-  guint i;
-
-  for (i = 0; i < 32; i++)
-    if (flags >> i & 1)
-      g_ptr_array_add (names, i < G_N_ELEMENTS (flag_names)
-                                  ? g_strdup (flag_names[i])
-                                  : g_strdup_printf ("%#x", (guint32) 1 << i));
-  g_ptr_array_add (names, NULL);
-  return (GStrv) g_ptr_array_free (names, FALSE);
-}
-
-static void
-put_memory_types (Output *out, const vkgdr_device_info *info)
-{
-  JsonArray *array = json_array_new ();
-  guint i;
-
-  if (info->n_memory_types > 0)
-    put_line (out, "memory types",
-        info->window_size ? "(* is in use)" : "(none fits)");
-  for (i = 0; i < info->n_memory_types; i++) {
-    const vkgdr_memory_type *type = &info->memory_types[i];
-    Output part = { out->text, json_object_new () };
-    gchar *size = info_format_bytes (type->heap_size);
-    GStrv flags = name_flags (type->flags);
-    gchar *names = g_strjoinv (" ", flags);
-
-    put_number (&part, "heap", type->heap, TRUE);
-    put_number (&part, "heap-size", type->heap_size, TRUE);
-    put_list (&part, "flags", NULL, flags);
-    json_array_add_object_element (array, part.object);
-    g_string_append_printf (out->text, "    %2u%s heap %u (%s): %s\n", i,
-        info->window_size > 0 && i == info->memory_type ? " *" : "  ",
-        type->heap, size, *names ? names : "nothing special");
-    g_free (names);
-    g_strfreev (flags);
-    g_free (size);
-  }
-  json_object_set_array_member (out->object, "memory-types", array);
-}
-
-static void
-put_drivers (Output *out, const InfoDevice *device)
-{
-  const vkgdr_device_info *info = &device->info;
-  gint cuda = info->cuda_driver_version;
-  guint32 vulkan = info->vulkan_api_version;
-  gchar *api = g_strdup_printf ("%u.%u.%u", (vulkan >> 22) & 0x7f,
-      (vulkan >> 12) & 0x3ff, vulkan & 0xfff);
-  gchar *all = g_strdup_printf ("%s, API %s", info->vulkan_driver, api);
-
-  take_text (out, "cuda-driver", "CUDA driver",
-      cuda ? g_strdup_printf ("%d.%d", cuda / 1000, cuda % 1000 / 10) : NULL);
-  put_text (out, "vulkan-driver", NULL, info->vulkan_driver);
-  put_text (out, "vulkan-api", NULL, vulkan ? api : NULL);
-  put_line (out, "Vulkan driver", *info->vulkan_driver ? all : NULL);
-  g_free (all);
-  g_free (api);
-  all = g_strconcat ("none: ", device->compiler_error, NULL);
-  put_text (out, "compiler", "kernel compiler", device->compiler);
-  put_text (out, "compiler-error", NULL, device->compiler_error);
-  put_line (out, "kernel compiler", device->compiler_error ? all : NULL);
-  g_free (all);
-}
-
-static void
-put_device (Output *out, const InfoReport *report, const InfoDevice *device)
-{
-  const vkgdr_device_info *info = &device->info;
-  gboolean capable = device->capability_major > 0 && !info->software;
-
-  g_string_append_printf (out->text, "\ndevice %d: %s\n", device->ordinal,
-      info->name[0] ? info->name : "unknown");
-  put_number (out, "device", device->ordinal, TRUE);
-  put_text (out, "name", NULL, info->name);
-  put_boolean (out, "software", NULL, NULL, info->software, TRUE);
-  put_verdict (out, report, device);
-  put_text (out, "error", "why", device->error);
-  take_text (out, "uuid", "UUID", format_uuid (info->uuid));
-  put_text (out, "pci-address", "PCI address", info->pci_address);
-  take_text (out, "compute-capability", "compute capability",
-      capable ? g_strdup_printf (
-          "%d.%d", device->capability_major, device->capability_minor)
-              : NULL);
-  put_text (out, "compute-mode", "compute mode",
-      name_compute_mode (device->compute_mode));
-  put_bytes (out, "memory-size", "memory", device->memory_size,
-      device->memory_size > 0);
-  put_bytes (
-      out, "bar-size", "largest BAR", info->bar_size, info->bar_size > 0);
-  put_window (out, device);
-  put_drivers (out, device);
-  put_memory_types (out, info);
-}
-
-/* --- the report ----------------------------------------------------------- */
-
-static void
-put_settings (Output *out, gchar **settings)
-{
-  JsonObject *object = json_object_new ();
-  gchar *line = g_strjoinv (" ", settings);
-  gchar **setting;
-
-  for (setting = settings; *setting; setting++) {
-    gchar *name = g_strndup (*setting, strcspn (*setting, "="));
-
-    json_set_text (object, name, *setting + strlen (name) + 1);
-    g_free (name);
-  }
-  json_object_set_object_member (out->object, "settings", object);
-  put_line (out, "settings", line);
-  g_free (line);
-}
-
-static void
-put_machine (Output *out, const InfoReport *report)
-{
-  const InfoMachine *machine = &report->machine;
-  const gchar *driver = report->software ? "softcuda" : "nvidia";
-
-  g_string_append (out->text, "vkgdr-info " VKGDR_VERSION "\n");
-  put_text (out, "version", NULL, VKGDR_VERSION);
-  put_text (out, "copy-isa", "CPU copies with", vkgdr_copy_isa ());
-  put_text (out, "driver", NULL, report->driver_error ? NULL : driver);
-  put_text (out, "driver-error", NULL, report->driver_error);
-  put_list (out, "vulkan-manifests", "Vulkan manifests", machine->manifests);
-  put_text (out, "vulkan-manifest-error", NULL, machine->manifest_error);
-  put_text (out, "host-compiler", NULL, machine->host_compiler);
-  put_settings (out, machine->settings);
-  put_text (out, "why-software", "no NVIDIA driver", report->why_software);
-  put_boolean (
-      out, "nvidia-kernel-driver", NULL, NULL, machine->kernel_driver, TRUE);
-  put_boolean (out, "container", NULL, NULL, machine->container, TRUE);
-  put_boolean (out, "wsl", NULL, NULL, machine->wsl, TRUE);
+  g_string_append_printf (text, "\ndevice %d: %s\n",
+      (gint) json_object_get_int_member (device, "device"),
+      name ? name : "unknown");
+  put_verdict (text, device);
+  if (!json_object_get_boolean_member_with_default (device, "has-window", TRUE))
+    put_line (text, "window", "none: writers get a staging buffer");
+  put_lines (text, device, device_lines, G_N_ELEMENTS (device_lines));
+  put_memory_types (text, device);
 }
 
 gchar *
-info_write (const InfoReport *report, gboolean json)
+info_to_text (JsonObject *report)
 {
-  Output out = { g_string_new (NULL), json_object_new () };
-  JsonArray *devices = json_array_new ();
-  gchar *text;
+  JsonArray *devices = json_object_get_array_member (report, "devices");
+  GString *text = g_string_new ("vkgdr-info " VKGDR_VERSION "\n");
   guint i;
 
-  put_machine (&out, report);
-  if (report->devices->len == 0) {
-    put_verdict (&out, report, NULL);
-    put_line (&out, "why", report->driver_error);
+  put_lines (text, report, machine_lines, G_N_ELEMENTS (machine_lines));
+  if (json_array_get_length (devices) == 0) {
+    put_verdict (text, report);
+    put_line (
+        text, "why", json_object_get_string_member (report, "driver-error"));
   }
-  for (i = 0; i < report->devices->len; i++) {
-    Output device = { out.text, json_object_new () };
-
-    put_device (&device, report, g_ptr_array_index (report->devices, i));
-    json_array_add_object_element (devices, device.object);
-  }
-  json_object_set_array_member (out.object, "devices", devices);
-  text = json_take_to_text (out.object);
-  if (json) {
-    g_string_free (out.text, TRUE);
-    return text;
-  }
-  g_free (text);
-  return g_string_free (out.text, FALSE);
+  for (i = 0; i < json_array_get_length (devices); i++)
+    put_device (text, json_array_get_object_element (devices, i));
+  return g_string_free (text, FALSE);
 }
