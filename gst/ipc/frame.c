@@ -5,6 +5,7 @@
 
 #include "ipc/frame.h"
 
+#include "frame-wire.h"
 #include "ipc/meta.h"
 
 /* The flags of a buffer that are sent. The flags of its memory and of its
@@ -52,7 +53,7 @@ release (void *user_data)
 }
 
 static int
-is_written (void *user_data, bool wait)
+check_written (void *user_data, bool wait)
 {
   GstVkgdrIpcOutput *self = user_data;
   guint i, n = gst_buffer_n_memory (self->buffer);
@@ -153,10 +154,10 @@ describe (GstVkgdrIpcOutput *self, const GstVkgdrIpcTiming *timing)
   frame->base = timing->base;
   frame->time = timing->time;
   frame->latency = timing->latency;
-  self->metas = gst_vkgdr_ipc_metas_write (buffer, vkgdr_server_max_metas ());
+  self->metas = gst_vkgdr_ipc_metas_write (buffer, VKGDR_WIRE_MAX_METAS);
   frame->metas = self->metas->data;
   frame->metas_size = self->metas->len;
-  frame->is_written = is_written;
+  frame->check_written = check_written;
   frame->release = release;
   frame->user_data = self;
 }

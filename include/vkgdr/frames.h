@@ -407,24 +407,13 @@ VKGDR_API uint64_t vkgdr_frames_get_lost (vkgdr_frames_t frames);
 VKGDR_API CUdevice vkgdr_frames_get_device (vkgdr_frames_t frames);
 
 /**
- * vkgdr_frames_stop:
- * @frames: a connection
- *
- * Tells the server to send no more frames. Frames that are on their way are
- * returned at once. Later calls of vkgdr_frames_receive() return
- * %VKGDR_FRAMES_BYE.
- *
- * Since: 0.3
- */
-VKGDR_API void vkgdr_frames_stop (vkgdr_frames_t frames);
-
-/**
  * vkgdr_frames_close:
  * @frames: (nullable): a connection
  *
- * Stops the connection, waits for the work that
- * vkgdr_frame_release_on_stream() was given, and drops the caller's reference.
- * Frames that were not released stay valid, and keep the connection open.
+ * Tells the server to send no more frames, and waits for the work that
+ * vkgdr_frame_release_on_stream() was given. The server gets frames that were
+ * not received yet back at once. Frames that were not released stay valid, and
+ * keep the connection open.
  *
  * Since: 0.3
  */

@@ -26,7 +26,7 @@ report (const char *function, CUresult result)
 {
   if (result == CUDA_SUCCESS)
     return true;
-  vkgdr_memory_report_cuda (function, result,
+  vkgdr_error_set_cuda (function, result,
       result == CUDA_ERROR_NOT_SUPPORTED
           ? "this device or driver does not export device memory; use memory "
             "in the window, or cuMemAlloc() and CUDA's IPC handles"
@@ -83,7 +83,7 @@ map (vkgdr_memory_t mem)
     return false;
   result = cu->cuMemMap (mem->pointer, mem->reserved, 0, mem->handle, 0);
   if (result == CUDA_ERROR_INVALID_VALUE && mem->imported) {
-    vkgdr_memory_report_cuda ("cuMemMap", result,
+    vkgdr_error_set_cuda ("cuMemMap", result,
         "check that the memory that was exported has this size");
     return false;
   }
@@ -121,7 +121,7 @@ vkgdr_device_memory_import (vkgdr_memory_t mem, int fd)
   if (result == CUDA_SUCCESS)
     return map (mem);
   mem->handle = 0;
-  vkgdr_memory_report_cuda ("cuMemImportFromShareableHandle", result,
+  vkgdr_error_set_cuda ("cuMemImportFromShareableHandle", result,
       "check that the file descriptor is of device memory "
       "(VKGDR_MEMORY_DEVICE_BIT), and that it was exported on this device by "
       "the same driver version");
@@ -138,7 +138,7 @@ vkgdr_device_memory_export_fd (vkgdr_memory_t mem)
       &fd, mem->handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
   if (result == CUDA_SUCCESS && fd >= 0)
     return fd;
-  vkgdr_memory_report_cuda ("cuMemExportToShareableHandle", result,
+  vkgdr_error_set_cuda ("cuMemExportToShareableHandle", result,
       "see whether the process has as many files open as it may (ulimit -n)");
   return -1;
 }
@@ -148,7 +148,7 @@ static bool
 check_release (const char *function, CUresult result, bool ok)
 {
   if (result != CUDA_SUCCESS && ok)
-    vkgdr_memory_report_cuda (function, result, VKGDR_MEMORY_STAYS);
+    vkgdr_error_set_cuda (function, result, VKGDR_MEMORY_STAYS);
   return ok && result == CUDA_SUCCESS;
 }
 

@@ -69,19 +69,23 @@ find_cuda_device (vkgdr_t g, CUdevice device, uint32_t flags)
   return true;
 }
 
-/* The second version of the function returns a MIG instance's own UUID, as
- * Vulkan does. */
+/* The first version of the function returns the UUID of a MIG instance's
+ * device. */
+CUresult
+vkgdr_device_get_cuda_uuid (const vkgdr_cuda *cu, CUdevice device, CUuuid *uuid)
+{
+  return cu->cuDeviceGetUuid_v2 ? cu->cuDeviceGetUuid_v2 (uuid, device)
+                                : cu->cuDeviceGetUuid (uuid, device);
+}
+
 static bool
 get_cuda_uuid (vkgdr_t g)
 {
   CUuuid cuda_uuid;
-  CUresult result;
+  CUresult result =
+      vkgdr_device_get_cuda_uuid (g->cu, g->cu_device, &cuda_uuid);
   int n = 0;
 
-  if (g->cu->cuDeviceGetUuid_v2)
-    result = g->cu->cuDeviceGetUuid_v2 (&cuda_uuid, g->cu_device);
-  else
-    result = g->cu->cuDeviceGetUuid (&cuda_uuid, g->cu_device);
   if (result != CUDA_SUCCESS) {
     g->cu->cuDeviceGetCount (&n);
     if (g->cu_device >= 0 && g->cu_device < n)
@@ -445,9 +449,50 @@ vkgdr_device_unref (vkgdr_t g)
     return;
   /* At the end of the process, the drivers may already have ended. Closing the
    * window, and ending its thread, would call them. */
-  if (!vkgdr_driver_has_ended (g->cu))
+  if (!vkgdr_driver_has_ended (g->cu)) {
     close_window (g);
+    if (g->primary)
+      g->cu->cuDevicePrimaryCtxRelease (g->cu_device);
+  }
   free (g);
+}
+
+vkgdr_t
+vkgdr_device_open_primary (CUdevice device)
+{
+  vkgdr_t g = vkgdr_open (device, VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
+  CUresult result;
+
+  if (!g)
+    return NULL;
+  result = g->cu->cuDevicePrimaryCtxRetain (&g->primary, device);
+  if (result == CUDA_SUCCESS)
+    return g;
+  g->primary = NULL;
+  vkgdr_device_unref (g);
+  vkgdr_error_set_cuda ("cuDevicePrimaryCtxRetain", result,
+      "see whether other programs use the device exclusively (nvidia-smi)");
+  return NULL;
+}
+
+bool
+vkgdr_device_enter (vkgdr_t g)
+{
+  CUresult result = g->cu->cuCtxPushCurrent (g->primary);
+
+  if (result == CUDA_SUCCESS)
+    return true;
+  vkgdr_error_set_cuda ("cuCtxPushCurrent", result,
+      "see whether an earlier kernel failed, or the device was reset");
+  return false;
+}
+
+void
+vkgdr_device_leave (vkgdr_t g)
+{
+  CUcontext context;
+
+  g->cu->cuCtxPopCurrent (&context);
 }
 
 typedef struct {

@@ -39,6 +39,8 @@
  * @allocated: bytes of the window that are allocated through this handle,
  *   without imported memory
  * @n_allocations: number of these allocations
+ * @primary: the primary CUDA context, if vkgdr_device_open_primary() opened the
+ *   handle
  */
 struct vkgdr {
   atomic_uint refs;
@@ -57,6 +59,7 @@ struct vkgdr {
   uint64_t atom_size;
   atomic_uint_fast64_t allocated;
   atomic_uint_fast64_t n_allocations;
+  CUcontext primary;
 };
 
 /**
@@ -72,5 +75,35 @@ void vkgdr_device_ref (vkgdr_t g);
  * Releases a reference; the last one destroys the Vulkan device and @g.
  */
 void vkgdr_device_unref (vkgdr_t g);
+
+/**
+ * vkgdr_device_get_cuda_uuid:
+ *
+ * Reads the UUID of a CUDA device. For a MIG instance it is its own one, as in
+ * Vulkan.
+ */
+CUresult vkgdr_device_get_cuda_uuid (
+    const vkgdr_cuda *cu, CUdevice device, CUuuid *uuid);
+
+/**
+ * vkgdr_device_open_primary:
+ *
+ * Opens a device, with a window or without one, and keeps its primary CUDA
+ * context as long as the handle and its memories.
+ *
+ * Returns: the handle, or NULL (vkgdr_error_set())
+ */
+vkgdr_t vkgdr_device_open_primary (CUdevice device);
+
+/**
+ * vkgdr_device_enter:
+ *
+ * Makes the primary context current in this thread, until vkgdr_device_leave().
+ * Thread-safe.
+ *
+ * Returns: false on failure (vkgdr_error_set())
+ */
+bool vkgdr_device_enter (vkgdr_t g);
+void vkgdr_device_leave (vkgdr_t g);
 
 #endif /* VKGDR_DEVICE_H */

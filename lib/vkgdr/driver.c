@@ -328,27 +328,6 @@ vkgdr_driver_has_ended (const vkgdr_cuda *cu)
   return cu && cu->cuCtxGetCurrent (&current) == CUDA_ERROR_DEINITIALIZED;
 }
 
-bool
-vkgdr_driver_enter (const vkgdr_cuda *cu, CUcontext context)
-{
-  CUresult result = cu->cuCtxPushCurrent (context);
-
-  if (result == CUDA_SUCCESS)
-    return true;
-  vkgdr_error_set ("the CUDA context of the frames cannot be used: "
-                   "cuCtxPushCurrent failed with %s",
-      vkgdr_cuda_result_name (result));
-  return false;
-}
-
-void
-vkgdr_driver_leave (const vkgdr_cuda *cu)
-{
-  CUcontext context;
-
-  cu->cuCtxPopCurrent (&context);
-}
-
 void
 vkgdr_driver_set_software_uuid (const uint8_t *uuid)
 {

@@ -53,17 +53,6 @@ VKGDR_API const char *vkgdr_driver_why_software (void);
 bool vkgdr_driver_has_ended (const vkgdr_cuda *cu);
 
 /**
- * vkgdr_driver_enter:
- *
- * Makes @context current in this thread, until vkgdr_driver_leave().
- * Thread-safe.
- *
- * Returns: whether it did; if not, the error is set
- */
-bool vkgdr_driver_enter (const vkgdr_cuda *cu, CUcontext context);
-void vkgdr_driver_leave (const vkgdr_cuda *cu);
-
-/**
  * vkgdr_driver_softcuda_dir:
  *
  * Returns: (transfer none): the folder of softcuda's libraries:

@@ -159,3 +159,10 @@ vkgdr_cuda_result_name (CUresult result)
     return "unknown CUDA error";
   }
 }
+
+void
+vkgdr_error_set_cuda (const char *function, CUresult result, const char *remedy)
+{
+  vkgdr_error_set ("%s failed (%s, %d): %s", function,
+      vkgdr_cuda_result_name (result), result, remedy);
+}

@@ -37,6 +37,16 @@ void vkgdr_error_set_remedy (const char *remedy, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
 
 /**
+ * vkgdr_error_set_cuda:
+ * @function: the function of CUDA that failed
+ * @remedy: what the user can do about it
+ *
+ * Replaces the calling thread's last error.
+ */
+void vkgdr_error_set_cuda (
+    const char *function, CUresult result, const char *remedy);
+
+/**
  * vkgdr_error_split:
  * @reason: (out): VKGDR_MAX_MESSAGE bytes: what is wrong
  * @remedy: (out): VKGDR_MAX_MESSAGE bytes: what the user can do about it, ""

@@ -9,14 +9,13 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "device.h"
 #include "driver.h"
-#include "error.h"
 #include "frame-server.h"
 #include "frame-socket.h"
 
@@ -24,13 +23,14 @@
 #define CONNECTION_INTERVAL 20000000
 
 /* A memory of the server. */
-typedef struct {
+typedef struct import import;
+struct import {
+  import *next;     /* of those that the server has not withdrawn */
   atomic_uint refs; /* one of the connection, and one of each frame */
   uint64_t id;
   uint64_t size;
-  void
-      *object; /* vkgdr_memory_t, or what vkgdr_frames_params.import returned */
-} import;
+  void *object; /* vkgdr_memory_t, or of vkgdr_frames_params.import */
+};
 
 typedef struct {
   void *data;
@@ -39,44 +39,39 @@ typedef struct {
 } content;
 
 struct vkgdr_frames {
-  atomic_uint refs; /* one of the owner, and one of each frame */
+  atomic_uint refs; /* one of the owner, and one of each frame in use */
   vkgdr_frames_params params;
   int fd;
-  atomic_bool is_stopped, is_closed;
   atomic_uint_fast64_t lost;
-  atomic_uint_fast64_t last_number; /* of the last frame; 0: none yet */
-
-  /* Held while a message is read, not while a thread waits for one. */
-  pthread_mutex_t receive_lock;
 
   /* Used by the thread that receives. */
-  uint8_t *packet; /* room for one */
   bool is_welcome;
-  import **imports;
+  import *imports;
   uint32_t n_imports;
   content states[VKGDR_FRAMES_N_STATES];
   vkgdr_frame_format format;
   uint64_t format_serial, last_serial;
+  uint64_t last_number;    /* of the last frame; 0: none yet */
   vkgdr_frames_status end; /* BYE or ERROR; TIMEOUT: not ended */
   vkgdr_error failure;
 
-  /* The device, set before the first import. */
-  const vkgdr_cuda *cu;
-  vkgdr_t handle;
-  atomic_int device;
-  CUcontext context;
+  /* Opened before the first import. NULL with vkgdr_frames_params.import. */
+  vkgdr_t device;
 
   pthread_mutex_t lock; /* for the fields below */
-  uint64_t *answers;    /* numbers that the socket had no room for */
-  uint32_t n_answers;
-  bool must_stop;     /* the socket had no room for STOP */
+  vkgdr_frame_t untold; /* released; the socket had no room for RELEASE */
+  bool must_stop;       /* the socket had no room for STOP */
+  bool is_closed;
   CUstream stream;    /* waits for the work of frames; NULL: not used yet */
   vkgdr_frame_t done; /* frames that a callback of CUDA has released */
+
+  uint8_t packet[VKGDR_WIRE_MAX_PACKET];
 };
 
 struct vkgdr_frame {
   vkgdr_frames_t frames;
-  vkgdr_frame_t next; /* in `done` */
+  vkgdr_frame_t next; /* in `untold` or `done` */
+  bool is_told;       /* RELEASE was sent */
   vkgdr_frame_info info;
   vkgdr_frame_format format;
   import *imports[VKGDR_FRAME_MAX_MEMORIES];
@@ -97,78 +92,50 @@ import_unref (vkgdr_frames_t self, import *one)
   free (one);
 }
 
-static import *
-find_import (vkgdr_frames_t self, uint64_t id, uint32_t *index)
+/* Returns the link to the memory with the number, or to NULL. */
+static import **
+find_import (vkgdr_frames_t self, uint64_t id)
 {
-  uint32_t i;
+  import **link = &self->imports;
 
-  for (i = 0; i < self->n_imports; i++)
-    if (self->imports[i]->id == id) {
-      *index = i;
-      return self->imports[i];
-    }
-  return NULL;
+  while (*link && (*link)->id != id)
+    link = &(*link)->next;
+  return link;
 }
 
 static void
 forget (vkgdr_frames_t self, uint64_t id)
 {
-  uint32_t i;
-  import *one = find_import (self, id, &i);
+  import **link = find_import (self, id), *one = *link;
 
   if (!one)
     return;
-  self->imports[i] = self->imports[--self->n_imports];
+  *link = one->next;
+  self->n_imports--;
   import_unref (self, one);
 }
 
-/* Returns the device with the UUID, or -1. */
-static CUdevice
-find_device (const vkgdr_cuda *cu, const uint8_t *uuid)
-{
-  CUuuid one;
-  int i, n = 0;
-
-  cu->cuDeviceGetCount (&n);
-  for (i = 0; i < n; i++) {
-    CUresult result = cu->cuDeviceGetUuid_v2 ? cu->cuDeviceGetUuid_v2 (&one, i)
-                                             : cu->cuDeviceGetUuid (&one, i);
-
-    if (result == CUDA_SUCCESS && memcmp (one.bytes, uuid, 16) == 0)
-      return i;
-  }
-  vkgdr_error_set ("the frames are on a GPU that this process does not have: "
-                   "make it visible here (CUDA_VISIBLE_DEVICES, --gpus)");
-  return -1;
-}
-
+/* Opens the device with the UUID, unless one is open already. */
 static bool
 open_device (vkgdr_frames_t self, const uint8_t *uuid)
 {
-  CUresult result;
-  CUdevice device;
+  const vkgdr_cuda *cu = vkgdr_driver_load ();
+  CUuuid one;
+  int i, n = 0;
 
-  if (self->handle)
+  if (self->device)
     return true;
-  self->cu = vkgdr_driver_load ();
-  if (!self->cu)
+  if (!cu)
     return false;
-  device = find_device (self->cu, uuid);
-  if (device < 0)
-    return false;
-  self->handle = vkgdr_open (device, VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
-  if (!self->handle)
-    return false;
-  result = self->cu->cuDevicePrimaryCtxRetain (&self->context, device);
-  if (result == CUDA_SUCCESS) {
-    atomic_store (&self->device, device);
-    return true;
-  }
-  vkgdr_error_set ("CUDA has no context on device %d: "
-                   "cuDevicePrimaryCtxRetain failed with %s",
-      device, vkgdr_cuda_result_name (result));
-  vkgdr_close (self->handle);
-  self->handle = NULL;
+  cu->cuDeviceGetCount (&n);
+  for (i = 0; i < n; i++)
+    if (vkgdr_device_get_cuda_uuid (cu, i, &one) == CUDA_SUCCESS
+        && memcmp (one.bytes, uuid, sizeof (one.bytes)) == 0) {
+      self->device = vkgdr_device_open_primary (i);
+      return self->device != NULL;
+    }
+  vkgdr_error_set ("the frames are on a GPU that this process does not have: "
+                   "make it visible here (CUDA_VISIBLE_DEVICES, --gpus)");
   return false;
 }
 
@@ -187,10 +154,10 @@ import_object (vkgdr_frames_t self, int *fd, const vkgdr_fd_info *info)
     return object;
   }
   if (!open_device (self, info->device_uuid)
-      || !vkgdr_driver_enter (self->cu, self->context))
+      || !vkgdr_device_enter (self->device))
     return NULL;
-  object = vkgdr_memory_import_fd (self->handle, *fd, info);
-  vkgdr_driver_leave (self->cu);
+  object = vkgdr_memory_import_fd (self->device, *fd, info);
+  vkgdr_device_leave (self->device);
   if (object)
     *fd = -1;
   return object;
@@ -198,49 +165,30 @@ import_object (vkgdr_frames_t self, int *fd, const vkgdr_fd_info *info)
 
 /* --- answers ------------------------------------------------------------- */
 
-static vkgdr_socket_result
-send_number (vkgdr_frames_t self, uint32_t type, uint64_t number)
+/* Returns false if the socket has no room. */
+static bool
+tell (vkgdr_frames_t self, uint32_t type, uint64_t number)
 {
   const vkgdr_wire_number message = { { type, sizeof (message) }, number };
 
-  return vkgdr_socket_send (self->fd, &message, sizeof (message), -1);
-}
-
-static bool
-is_full (vkgdr_socket_result result)
-{
-  return result == VKGDR_SOCKET_AGAIN || result == VKGDR_SOCKET_NO_RESOURCES;
-}
-
-static void
-send_answers_locked (vkgdr_frames_t self)
-{
-  while (self->n_answers > 0
-         && !is_full (send_number (
-             self, VKGDR_WIRE_RELEASE, self->answers[self->n_answers - 1])))
-    self->n_answers--;
-  if (self->must_stop && self->n_answers == 0)
-    self->must_stop = is_full (
-        send_number (self, VKGDR_WIRE_STOP, atomic_load (&self->last_number)));
+  return vkgdr_socket_send (self->fd, &message, sizeof (message), -1)
+         != VKGDR_SOCKET_AGAIN;
 }
 
 /* The socket has room for the answers to the frames that a client usually has,
- * so answers do not stay for long. */
+ * so answers do not wait for long. */
 static void
-answer_locked (vkgdr_frames_t self, uint64_t number)
+send_untold_locked (vkgdr_frames_t self)
 {
-  uint64_t *answers;
+  vkgdr_frame_t frame;
 
-  send_answers_locked (self);
-  if (self->n_answers == 0
-      && !is_full (send_number (self, VKGDR_WIRE_RELEASE, number)))
-    return;
-  answers =
-      realloc (self->answers, (self->n_answers + 1) * sizeof (*self->answers));
-  if (!answers)
-    return;
-  self->answers = answers;
-  answers[self->n_answers++] = number;
+  while ((frame = self->untold)
+         && tell (self, VKGDR_WIRE_RELEASE, frame->info.number)) {
+    self->untold = frame->next;
+    free (frame);
+  }
+  if (self->must_stop && tell (self, VKGDR_WIRE_STOP, self->last_number))
+    self->must_stop = false;
 }
 
 /* --- the end of a connection and of a frame ------------------------------ */
@@ -248,88 +196,80 @@ answer_locked (vkgdr_frames_t self, uint64_t number)
 static void
 frames_unref (vkgdr_frames_t self)
 {
+  vkgdr_frame_t frame;
   int i;
 
   if (atomic_fetch_sub (&self->refs, 1) != 1)
     return;
-  while (self->n_imports > 0)
-    import_unref (self, self->imports[--self->n_imports]);
-  if (self->stream && vkgdr_driver_enter (self->cu, self->context)) {
-    self->cu->cuStreamDestroy (self->stream);
-    vkgdr_driver_leave (self->cu);
+  while (self->imports)
+    forget (self, self->imports->id);
+  while ((frame = self->untold)) {
+    self->untold = frame->next;
+    free (frame);
   }
-  if (self->handle) {
-    vkgdr_close (self->handle);
-    self->cu->cuDevicePrimaryCtxRelease (atomic_load (&self->device));
+  if (self->stream && vkgdr_device_enter (self->device)) {
+    self->device->cu->cuStreamDestroy (self->stream);
+    vkgdr_device_leave (self->device);
   }
+  vkgdr_close (self->device);
   if (self->fd >= 0)
     close (self->fd);
   for (i = 0; i < VKGDR_FRAMES_N_STATES; i++)
     free (self->states[i].data);
-  free ((char *) self->params.path);
-  free (self->imports);
-  free (self->answers);
-  free (self->packet);
-  pthread_mutex_destroy (&self->receive_lock);
   pthread_mutex_destroy (&self->lock);
   free (self);
-}
-
-static void
-free_frame (vkgdr_frame_t frame)
-{
-  vkgdr_frames_t frames = frame->frames;
-  uint32_t i;
-
-  for (i = 0; i < frame->info.n_memories; i++)
-    import_unref (frames, frame->imports[i]);
-  free (frame);
-  frames_unref (frames);
-}
-
-/* Frees the frames that callbacks of CUDA have released. A callback may not
- * call CUDA, which freeing a memory does. */
-static void
-free_done (vkgdr_frames_t self)
-{
-  vkgdr_frame_t done;
-
-  pthread_mutex_lock (&self->lock);
-  done = self->done;
-  self->done = NULL;
-  send_answers_locked (self);
-  pthread_mutex_unlock (&self->lock);
-  while (done) {
-    vkgdr_frame_t next = done->next;
-
-    free_frame (done);
-    done = next;
-  }
 }
 
 void
 vkgdr_frame_release (vkgdr_frame_t frame)
 {
-  vkgdr_frames_t frames = frame->frames;
+  vkgdr_frames_t self = frame->frames;
+  uint32_t i;
 
-  pthread_mutex_lock (&frames->lock);
-  answer_locked (frames, frame->info.number);
-  pthread_mutex_unlock (&frames->lock);
-  free_frame (frame);
+  for (i = 0; i < frame->info.n_memories; i++)
+    import_unref (self, frame->imports[i]);
+  if (frame->is_told) {
+    free (frame);
+  } else {
+    pthread_mutex_lock (&self->lock);
+    frame->next = self->untold;
+    self->untold = frame;
+    send_untold_locked (self);
+    pthread_mutex_unlock (&self->lock);
+  }
+  frames_unref (self);
 }
 
-/* Called by CUDA. */
+/* Called by CUDA. A callback may not call CUDA, which freeing a memory does. */
 static void
 on_work_done (void *data)
 {
   vkgdr_frame_t frame = data;
-  vkgdr_frames_t frames = frame->frames;
+  vkgdr_frames_t self = frame->frames;
 
-  pthread_mutex_lock (&frames->lock);
-  answer_locked (frames, frame->info.number);
-  frame->next = frames->done;
-  frames->done = frame;
-  pthread_mutex_unlock (&frames->lock);
+  pthread_mutex_lock (&self->lock);
+  frame->is_told = tell (self, VKGDR_WIRE_RELEASE, frame->info.number);
+  frame->next = self->done;
+  self->done = frame;
+  pthread_mutex_unlock (&self->lock);
+}
+
+/* Frees the frames that callbacks have released. Must be called with a
+ * reference to @self. */
+static void
+settle (vkgdr_frames_t self)
+{
+  vkgdr_frame_t done, next;
+
+  pthread_mutex_lock (&self->lock);
+  done = self->done;
+  self->done = NULL;
+  send_untold_locked (self);
+  pthread_mutex_unlock (&self->lock);
+  for (; done; done = next) {
+    next = done->next;
+    vkgdr_frame_release (done);
+  }
 }
 
 /* The callback is on a stream of the connection, so that the caller's stream
@@ -337,7 +277,7 @@ on_work_done (void *data)
 static CUresult
 queue_release (vkgdr_frames_t self, vkgdr_frame_t frame, CUstream stream)
 {
-  const vkgdr_cuda *cu = self->cu;
+  const vkgdr_cuda *cu = self->device->cu;
   CUevent event = NULL;
   CUresult result = CUDA_SUCCESS;
 
@@ -358,37 +298,48 @@ queue_release (vkgdr_frames_t self, vkgdr_frame_t frame, CUstream stream)
   return result;
 }
 
+/* After the close, no other function frees what callbacks have released. */
+static void
+settle_if_closed (vkgdr_frames_t self)
+{
+  bool is_closed;
+
+  pthread_mutex_lock (&self->lock);
+  is_closed = self->is_closed;
+  pthread_mutex_unlock (&self->lock);
+  if (is_closed)
+    self->device->cu->cuStreamSynchronize (self->stream);
+  settle (self);
+}
+
 bool
 vkgdr_frame_release_on_stream (vkgdr_frame_t frame, void *stream)
 {
   vkgdr_frames_t self = frame->frames;
   CUresult result;
 
-  free_done (self);
-  if (!self->cu) {
-    vkgdr_error_set ("the frame is not of a connection that imports memory: "
-                     "use vkgdr_frame_release()");
+  if (!self->device || !vkgdr_device_enter (self->device)) {
+    if (!self->device)
+      vkgdr_error_set ("the frame is not of a connection that imports memory: "
+                       "use vkgdr_frame_release()");
     vkgdr_frame_release (frame);
     return false;
   }
-  if (!vkgdr_driver_enter (self->cu, self->context)) {
-    vkgdr_frame_release (frame);
-    return false;
-  }
-  /* After the close, no function frees the frames that callbacks release. */
-  result = atomic_load (&self->is_closed) ? CUDA_ERROR_INVALID_CONTEXT
-                                          : queue_release (self, frame, stream);
-  if (result != CUDA_SUCCESS) {
-    self->cu->cuStreamSynchronize (stream);
-    vkgdr_error_set ("the end of the work on a frame cannot be noticed (%s): "
-                     "see whether an earlier kernel failed, and whether the "
-                     "stream is of the primary context",
-        vkgdr_cuda_result_name (result));
-    vkgdr_frame_release (frame);
-  } else {
+  atomic_fetch_add (&self->refs, 1);
+  result = queue_release (self, frame, stream);
+  if (result == CUDA_SUCCESS) {
+    settle_if_closed (self);
     vkgdr_error_clear ();
+  } else {
+    self->device->cu->cuStreamSynchronize (stream);
+    vkgdr_error_set_cuda ("cuLaunchHostFunc", result,
+        "the end of the work on a frame cannot be noticed; see whether an "
+        "earlier kernel failed, and whether the stream is of the primary "
+        "context");
+    vkgdr_frame_release (frame);
   }
-  vkgdr_driver_leave (self->cu);
+  vkgdr_device_leave (self->device);
+  frames_unref (self);
   return result == CUDA_SUCCESS;
 }
 
@@ -522,23 +473,18 @@ static bool
 read_memory (vkgdr_frames_t self, const uint8_t *data, size_t size, int *fd)
 {
   vkgdr_wire_memory message;
-  import *one, **imports;
-  uint32_t i;
+  import *one;
 
   if (size != sizeof (message) || *fd < 0
       || self->n_imports >= VKGDR_WIRE_MAX_MEMORIES)
     return refuse ("memory");
   memcpy (&message, data, sizeof (message));
-  if (find_import (self, message.id, &i) || message.info.size == 0
+  if (*find_import (self, message.id) || message.info.size == 0
       || message.info.size > PTRDIFF_MAX)
     return refuse ("memory");
-  imports =
-      realloc (self->imports, (self->n_imports + 1) * sizeof (*self->imports));
-  if (imports)
-    self->imports = imports;
   one = calloc (1, sizeof (*one));
   if (one)
-    one->object = imports ? import_object (self, fd, &message.info) : NULL;
+    one->object = import_object (self, fd, &message.info);
   if (!one || !one->object) {
     free (one);
     return false;
@@ -546,7 +492,9 @@ read_memory (vkgdr_frames_t self, const uint8_t *data, size_t size, int *fd)
   atomic_init (&one->refs, 1);
   one->id = message.id;
   one->size = message.info.size;
-  imports[self->n_imports++] = one;
+  one->next = self->imports;
+  self->imports = one;
+  self->n_imports++;
   return true;
 }
 
@@ -587,8 +535,7 @@ read_range (
     vkgdr_frames_t self, vkgdr_frame_t frame, const vkgdr_wire_range *range)
 {
   vkgdr_frame_memory *memory = &frame->info.memories[frame->info.n_memories];
-  uint32_t i;
-  import *one = find_import (self, range->memory, &i);
+  import *one = *find_import (self, range->memory);
 
   if (!one || range->size == 0 || range->offset > one->size
       || range->size > one->size - range->offset)
@@ -662,7 +609,7 @@ is_valid_frame (vkgdr_frames_t self, const vkgdr_wire_frame *head, size_t size)
                 == sizeof (*head) + head->n_ranges * sizeof (vkgdr_wire_range)
                        + head->n_planes * sizeof (vkgdr_wire_plane)
                        + head->metas_size
-         && head->number > atomic_load (&self->last_number);
+         && head->number > self->last_number;
 }
 
 static void
@@ -670,7 +617,7 @@ describe (
     vkgdr_frames_t self, vkgdr_frame_t frame, const vkgdr_wire_frame *head)
 {
   vkgdr_frame_info *info = &frame->info;
-  uint64_t last = atomic_load (&self->last_number);
+  uint64_t last = self->last_number;
 
   info->number = head->number;
   info->lost = last != 0 ? head->number - last - 1 : 0;
@@ -702,18 +649,21 @@ read_frame (vkgdr_frames_t self, const uint8_t *data, size_t size)
     return NULL;
   }
   frame = calloc (1, sizeof (*frame) + head.metas_size);
-  if (!frame)
+  if (!frame) {
+    vkgdr_error_set ("no memory is left: end other programs");
     return NULL;
+  }
   frame->frames = self;
   atomic_fetch_add (&self->refs, 1);
   describe (self, frame, &head);
   if (!read_parts (self, frame, &head, data + sizeof (head))) {
-    free_frame (frame);
+    frame->is_told = true; /* the connection ends */
+    vkgdr_frame_release (frame);
     refuse ("a frame");
     return NULL;
   }
   atomic_fetch_add (&self->lost, frame->info.lost);
-  atomic_store (&self->last_number, head.number);
+  self->last_number = head.number;
   return frame;
 }
 
@@ -770,15 +720,13 @@ handle (vkgdr_frames_t self, const uint8_t *data, size_t size, int *fd,
 
 /* Sets @is_empty if there is no message. */
 static vkgdr_frames_status
-receive_one_locked (vkgdr_frames_t self, vkgdr_frame_t *frame, bool *is_empty)
+receive_one (vkgdr_frames_t self, vkgdr_frame_t *frame, bool *is_empty)
 {
-  size_t size = VKGDR_WIRE_MAX_PACKET;
+  size_t size = sizeof (self->packet);
   vkgdr_frames_status status;
   int fd;
 
   *is_empty = false;
-  if (atomic_load (&self->is_stopped))
-    return VKGDR_FRAMES_BYE;
   switch (vkgdr_socket_receive (self->fd, self->packet, &size, &fd)) {
   case VKGDR_SOCKET_OK:
     break;
@@ -802,34 +750,31 @@ vkgdr_frames_receive (
     vkgdr_frames_t self, int64_t timeout, vkgdr_frame_t *frame)
 {
   int64_t deadline = timeout > 0 ? vkgdr_socket_now () + timeout : 0;
-  vkgdr_frames_status status = VKGDR_FRAMES_TIMEOUT;
-  bool is_empty;
 
   *frame = NULL;
-  free_done (self);
+  settle (self);
   vkgdr_error_clear ();
-  if (self->end == VKGDR_FRAMES_ERROR)
-    vkgdr_error_restore (&self->failure);
-  if (self->end != VKGDR_FRAMES_TIMEOUT)
-    return self->end;
-  for (;;) {
-    pthread_mutex_lock (&self->receive_lock);
-    status = receive_one_locked (self, frame, &is_empty);
-    pthread_mutex_unlock (&self->receive_lock);
-    if (status != VKGDR_FRAMES_TIMEOUT)
-      break;
-    if (is_empty && timeout > 0)
+  while (self->end == VKGDR_FRAMES_TIMEOUT) {
+    bool is_empty;
+    vkgdr_frames_status status = receive_one (self, frame, &is_empty);
+
+    if (status == VKGDR_FRAMES_FRAME || status == VKGDR_FRAMES_EOS)
+      return status;
+    if (status == VKGDR_FRAMES_ERROR)
+      vkgdr_error_save (&self->failure);
+    self->end = status;
+    if (is_empty && timeout > 0) {
       timeout = deadline - vkgdr_socket_now ();
-    if (is_empty && timeout <= 0 && timeout != -1)
+      timeout = timeout > 0 ? timeout : 0;
+    }
+    if (is_empty && timeout == 0)
       return status;
     if (is_empty)
       vkgdr_socket_wait (self->fd, timeout);
   }
-  if (status == VKGDR_FRAMES_ERROR)
-    vkgdr_error_save (&self->failure);
-  if (status == VKGDR_FRAMES_ERROR || status == VKGDR_FRAMES_BYE)
-    self->end = status;
-  return status;
+  if (self->end == VKGDR_FRAMES_ERROR)
+    vkgdr_error_restore (&self->failure);
+  return self->end;
 }
 
 int
@@ -865,31 +810,10 @@ vkgdr_frames_get_lost (vkgdr_frames_t self)
 CUdevice
 vkgdr_frames_get_device (vkgdr_frames_t self)
 {
-  return atomic_load (&self->device);
+  return self->device ? self->device->cu_device : -1;
 }
 
 /* --- the connection ------------------------------------------------------ */
-
-static vkgdr_frames_t
-new_frames (const vkgdr_frames_params *params)
-{
-  vkgdr_frames_t self = calloc (1, sizeof (*self));
-
-  if (!self)
-    return NULL;
-  atomic_init (&self->refs, 1);
-  atomic_init (&self->device, -1);
-  self->fd = -1;
-  self->params = *params;
-  self->params.path = params->path ? strdup (params->path) : NULL;
-  self->packet = malloc (VKGDR_WIRE_MAX_PACKET);
-  pthread_mutex_init (&self->receive_lock, NULL);
-  pthread_mutex_init (&self->lock, NULL);
-  if (self->packet)
-    return self;
-  frames_unref (self);
-  return NULL;
-}
 
 /* Connects, perhaps after several attempts. */
 static int
@@ -928,7 +852,7 @@ greet (vkgdr_frames_t self)
 vkgdr_frames_t
 vkgdr_frames_connect (const vkgdr_frames_params *params)
 {
-  vkgdr_frames_t self = new_frames (params);
+  vkgdr_frames_t self = calloc (1, sizeof (*self));
   int number;
 
   if (!self) {
@@ -936,6 +860,10 @@ vkgdr_frames_connect (const vkgdr_frames_params *params)
     errno = ENOMEM;
     return NULL;
   }
+  atomic_init (&self->refs, 1);
+  pthread_mutex_init (&self->lock, NULL);
+  self->params = *params;
+  self->params.path = NULL;
   self->fd = connect_in_time (params);
   if (self->fd >= 0 && greet (self)) {
     vkgdr_error_clear ();
@@ -948,33 +876,18 @@ vkgdr_frames_connect (const vkgdr_frames_params *params)
 }
 
 void
-vkgdr_frames_stop (vkgdr_frames_t self)
-{
-  bool was_stopped;
-
-  /* No frame is read after STOP. */
-  pthread_mutex_lock (&self->receive_lock);
-  was_stopped = atomic_exchange (&self->is_stopped, true);
-  pthread_mutex_unlock (&self->receive_lock);
-  if (was_stopped)
-    return;
-  pthread_mutex_lock (&self->lock);
-  self->must_stop = true;
-  send_answers_locked (self);
-  pthread_mutex_unlock (&self->lock);
-}
-
-void
 vkgdr_frames_close (vkgdr_frames_t self)
 {
   if (!self)
     return;
-  vkgdr_frames_stop (self);
-  atomic_store (&self->is_closed, true);
-  if (self->stream && vkgdr_driver_enter (self->cu, self->context)) {
-    self->cu->cuStreamSynchronize (self->stream);
-    vkgdr_driver_leave (self->cu);
+  pthread_mutex_lock (&self->lock);
+  self->is_closed = self->must_stop = true;
+  send_untold_locked (self);
+  pthread_mutex_unlock (&self->lock);
+  if (self->stream && vkgdr_device_enter (self->device)) {
+    self->device->cu->cuStreamSynchronize (self->stream);
+    vkgdr_device_leave (self->device);
   }
-  free_done (self);
+  settle (self);
   frames_unref (self);
 }

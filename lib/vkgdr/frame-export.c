@@ -11,14 +11,6 @@
 
 #include "frame-peer.h"
 
-struct vkgdr_export {
-  vkgdr_export *next; /* in `all` */
-  unsigned refs;
-  uint64_t id;
-  int fd;
-  vkgdr_fd_info info;
-};
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static vkgdr_export *all;
 static uint64_t last_id;
@@ -70,28 +62,6 @@ vkgdr_export_unref (vkgdr_export *self)
     return;
   close (self->fd);
   free (self);
-}
-
-uint64_t
-vkgdr_export_get_id (const vkgdr_export *self)
-{
-  return self->id;
-}
-
-int
-vkgdr_export_get_fd (const vkgdr_export *self)
-{
-  return self->fd;
-}
-
-void
-vkgdr_export_write (const vkgdr_export *self, vkgdr_wire_memory *message)
-{
-  *message = (vkgdr_wire_memory){
-    .header = { VKGDR_WIRE_MEMORY, sizeof (*message) },
-    .id = self->id,
-    .info = self->info,
-  };
 }
 
 unsigned

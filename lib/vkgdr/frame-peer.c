@@ -17,90 +17,56 @@
 /* The maximum length of BYE's text in bytes. */
 #define MAX_REASON 512
 
-typedef struct item item;
-struct item {
-  item *next;
-  vkgdr_output *output;
-};
-
-struct vkgdr_peer {
-  int fd;
-  item *first, *last;  /* queued frames and EOS */
-  uint32_t n_waiting;  /* queued frames */
-  uint32_t n_ends;     /* queued EOS */
-  vkgdr_output **held; /* frames that the client has */
-  uint32_t n_held, held_room;
-  uint64_t *known; /* numbers of the memories that were sent to it */
-  uint32_t n_known, known_room;
-  unsigned generation;    /* of exports, when `known` was last checked */
-  vkgdr_peer_state state; /* the last packets that were sent */
-  uint64_t sent, lost;
-  int64_t retry_time; /* monotonic; 0: as soon as the socket has room */
-  bool is_known, is_broken, is_blocked, is_stopped;
-};
-
-/* --- packets, states, outputs -------------------------------------------- */
+/* --- what is sent -------------------------------------------------------- */
 
 vkgdr_packet *
 vkgdr_packet_new (size_t size)
 {
+  static atomic_uint_fast64_t last_serial;
   vkgdr_packet *self = calloc (1, sizeof (*self) + size);
 
   if (!self)
     return NULL;
-  self->refs = 1;
+  atomic_init (&self->refs, 1);
   self->fd = -1;
+  self->serial = atomic_fetch_add (&last_serial, 1) + 1;
   self->size = size;
-  return self;
-}
-
-vkgdr_packet *
-vkgdr_packet_ref (vkgdr_packet *self)
-{
-  if (self)
-    self->refs++;
   return self;
 }
 
 void
 vkgdr_packet_unref (vkgdr_packet *self)
 {
-  if (!self || --self->refs > 0)
+  if (!self || atomic_fetch_sub (&self->refs, 1) != 1)
     return;
   if (self->fd >= 0)
     close (self->fd);
   free (self);
 }
 
-void
-vkgdr_peer_state_copy (vkgdr_peer_state *to, const vkgdr_peer_state *from)
+vkgdr_output *
+vkgdr_output_new (vkgdr_packet *const *states, size_t size)
 {
+  vkgdr_output *self = calloc (1, sizeof (*self) + size);
   int i;
 
-  for (i = 0; i < VKGDR_PEER_N_STATES; i++)
-    to->packets[i] = vkgdr_packet_ref (from->packets[i]);
-}
-
-void
-vkgdr_peer_state_clear (vkgdr_peer_state *self)
-{
-  int i;
-
+  if (!self)
+    return NULL;
+  self->refs = 1;
+  self->size = size;
   for (i = 0; i < VKGDR_PEER_N_STATES; i++) {
-    vkgdr_packet_unref (self->packets[i]);
-    self->packets[i] = NULL;
+    self->states[i] = states[i];
+    if (states[i])
+      atomic_fetch_add (&states[i]->refs, 1);
   }
+  return self;
 }
 
-/* The packets are unreferenced here, because their references are counted under
- * the lock. */
 void
 vkgdr_output_unref (vkgdr_output *self, vkgdr_output **garbage)
 {
   if (--self->refs > 0)
     return;
-  vkgdr_packet_unref (self->packet);
-  vkgdr_peer_state_clear (&self->state);
   self->next = *garbage;
   *garbage = self;
 }
@@ -116,6 +82,8 @@ vkgdr_output_free_all (vkgdr_output *garbage)
 
     for (i = 0; i < garbage->n_exports; i++)
       vkgdr_export_unref (garbage->exports[i]);
+    for (i = 0; i < VKGDR_PEER_N_STATES; i++)
+      vkgdr_packet_unref (garbage->states[i]);
     if (garbage->release)
       garbage->release (garbage->user_data);
     free (garbage);
@@ -137,137 +105,40 @@ vkgdr_peer_new (int fd)
   return self;
 }
 
-static vkgdr_output *
-pop (vkgdr_peer *self)
+/* Removes an output that was sent or that waits. */
+static void
+drop (vkgdr_peer *self, uint32_t i, vkgdr_output **garbage)
 {
-  item *first = self->first;
-  vkgdr_output *output = first->output;
-
-  self->first = first->next;
-  if (!self->first)
-    self->last = NULL;
-  *(output->packet ? &self->n_waiting : &self->n_ends) -= 1;
-  free (first);
-  return output;
+  vkgdr_output_unref (self->outputs[i], garbage);
+  self->n--;
+  if (i < self->n_sent)
+    self->n_sent--;
+  memmove (self->outputs + i, self->outputs + i + 1,
+      (self->n - i) * sizeof (self->outputs[0]));
 }
 
 void
 vkgdr_peer_flush (vkgdr_peer *self, vkgdr_output **garbage)
 {
-  while (self->first)
-    vkgdr_output_unref (pop (self), garbage);
+  while (self->n > self->n_sent)
+    drop (self, self->n - 1, garbage);
 }
 
 void
 vkgdr_peer_free (vkgdr_peer *self, vkgdr_output **garbage)
 {
-  vkgdr_peer_flush (self, garbage);
-  while (self->n_held > 0)
-    vkgdr_output_unref (self->held[--self->n_held], garbage);
-  vkgdr_peer_state_clear (&self->state);
-  free (self->held);
+  while (self->n > 0)
+    drop (self, self->n - 1, garbage);
+  free (self->outputs);
   free (self->known);
   close (self->fd);
   free (self);
-}
-
-int
-vkgdr_peer_get_fd (const vkgdr_peer *self)
-{
-  return self->fd;
-}
-
-bool
-vkgdr_peer_is_broken (const vkgdr_peer *self)
-{
-  return self->is_broken;
-}
-
-bool
-vkgdr_peer_is_blocked (const vkgdr_peer *self)
-{
-  return self->is_blocked;
-}
-
-int64_t
-vkgdr_peer_get_retry_time (const vkgdr_peer *self)
-{
-  return self->retry_time;
-}
-
-bool
-vkgdr_peer_is_known (const vkgdr_peer *self)
-{
-  return self->is_known;
 }
 
 bool
 vkgdr_peer_is_active (const vkgdr_peer *self)
 {
   return self->is_known && !self->is_stopped && !self->is_broken;
-}
-
-uint32_t
-vkgdr_peer_count (const vkgdr_peer *self)
-{
-  return self->n_held + self->n_waiting;
-}
-
-void
-vkgdr_peer_get_figures (const vkgdr_peer *self, uint64_t *sent, uint64_t *lost)
-{
-  *sent = self->sent;
-  *lost = self->lost;
-}
-
-/* --- sending ------------------------------------------------------------- */
-
-static bool
-send_bytes (vkgdr_peer *self, const void *data, size_t size, int fd)
-{
-  switch (vkgdr_socket_send (self->fd, data, size, fd)) {
-  case VKGDR_SOCKET_OK:
-    return true;
-  case VKGDR_SOCKET_AGAIN:
-    self->is_blocked = true;
-    return false;
-  case VKGDR_SOCKET_NO_RESOURCES:
-    self->is_blocked = true;
-    self->retry_time = vkgdr_socket_now () + VKGDR_PEER_RETRY_INTERVAL;
-    return false;
-  default:
-    self->is_broken = true;
-    return false;
-  }
-}
-
-static bool
-send_state (vkgdr_peer *self, const vkgdr_peer_state *state)
-{
-  int i;
-
-  for (i = 0; i < VKGDR_PEER_N_STATES; i++) {
-    vkgdr_packet *packet = state->packets[i];
-
-    if (!packet || packet == self->state.packets[i])
-      continue;
-    if (!send_bytes (self, packet->data, packet->size, packet->fd))
-      return false;
-    vkgdr_packet_unref (self->state.packets[i]);
-    self->state.packets[i] = vkgdr_packet_ref (packet);
-  }
-  return true;
-}
-
-static bool
-knows (const vkgdr_peer *self, uint64_t id)
-{
-  uint32_t i;
-
-  for (i = 0; i < self->n_known; i++)
-    if (self->known[i] == id)
-      return true;
-  return false;
 }
 
 /* Makes room for one more element in an array. */
@@ -286,136 +157,157 @@ grow (void **array, uint32_t n, uint32_t *room, size_t size)
   return true;
 }
 
+/* --- sending ------------------------------------------------------------- */
+
+static bool
+send_bytes (vkgdr_peer *self, const void *data, size_t size, int fd)
+{
+  vkgdr_socket_result result = vkgdr_socket_send (self->fd, data, size, fd);
+
+  self->is_blocked = result == VKGDR_SOCKET_AGAIN;
+  self->is_broken |= result == VKGDR_SOCKET_CLOSED;
+  return result == VKGDR_SOCKET_OK;
+}
+
+static bool
+send_states (vkgdr_peer *self, const vkgdr_output *output)
+{
+  int i;
+
+  for (i = 0; i < VKGDR_PEER_N_STATES; i++) {
+    const vkgdr_packet *packet = output->states[i];
+
+    if (!packet || packet->serial == self->states[i])
+      continue;
+    if (!send_bytes (self, packet->data, packet->size, packet->fd))
+      return false;
+    self->states[i] = packet->serial;
+  }
+  return true;
+}
+
+static bool
+knows (const vkgdr_peer *self, uint64_t id)
+{
+  uint32_t i;
+
+  for (i = 0; i < self->n_known; i++)
+    if (self->known[i] == id)
+      return true;
+  return false;
+}
+
 static bool
 send_exports (vkgdr_peer *self, const vkgdr_output *output)
 {
   uint32_t i;
 
   for (i = 0; i < output->n_exports; i++) {
-    vkgdr_export *export = output->exports[i];
-    vkgdr_wire_memory message;
+    const vkgdr_export *export = output->exports[i];
+    const vkgdr_wire_memory message = { { VKGDR_WIRE_MEMORY, sizeof (message) },
+      export->id, export->info };
 
-    if (knows (self, vkgdr_export_get_id (export)))
+    if (knows (self, export->id))
       continue;
     if (!grow ((void **) &self->known, self->n_known, &self->known_room,
-            sizeof (self->known[0])))
+            sizeof (self->known[0]))
+        || !send_bytes (self, &message, sizeof (message), export->fd))
       return false;
-    vkgdr_export_write (export, &message);
-    if (!send_bytes (
-            self, &message, sizeof (message), vkgdr_export_get_fd (export)))
-      return false;
-    self->known[self->n_known++] = vkgdr_export_get_id (export);
+    self->known[self->n_known++] = export->id;
   }
   return true;
 }
 
-/* Takes over the reference to @output if it was sent. */
 static bool
-send_frame (vkgdr_peer *self, vkgdr_output *output)
+is_end (const vkgdr_output *output)
 {
-  if (!grow ((void **) &self->held, self->n_held, &self->held_room,
-          sizeof (self->held[0]))
-      || !send_state (self, &output->state) || !send_exports (self, output)
-      || !send_bytes (self, output->packet->data, output->packet->size, -1))
-    return false;
-  self->held[self->n_held++] = output;
-  self->sent++;
-  return true;
+  return output->size == 0;
 }
 
 static bool
-send_end (vkgdr_peer *self, vkgdr_output *output)
+send_output (vkgdr_peer *self, const vkgdr_output *output)
 {
   const vkgdr_wire_header eos = { VKGDR_WIRE_EOS, sizeof (eos) };
 
-  return send_state (self, &output->state)
-         && send_bytes (self, &eos, sizeof (eos), -1);
+  if (!send_states (self, output))
+    return false;
+  if (is_end (output))
+    return send_bytes (self, &eos, sizeof (eos), -1);
+  return send_exports (self, output)
+         && send_bytes (self, output->data, output->size, -1);
 }
 
-void
-vkgdr_peer_send_waiting (vkgdr_peer *self, uint32_t max)
+static bool
+has_waiting_end (const vkgdr_peer *self)
 {
-  vkgdr_output *garbage = NULL;
+  uint32_t i;
 
+  for (i = self->n_sent; i < self->n; i++)
+    if (is_end (self->outputs[i]))
+      return true;
+  return false;
+}
+
+/* There is no limit if EOS waits: the client may keep its frames until EOS
+ * arrives, and EOS comes after all frames. */
+void
+vkgdr_peer_send (vkgdr_peer *self, uint32_t max, vkgdr_output **garbage)
+{
+  if (has_waiting_end (self))
+    max = UINT32_MAX;
   self->is_blocked = false;
-  self->retry_time = 0;
-  while (!self->is_broken && self->first) {
-    vkgdr_output *output = self->first->output;
+  while (!self->is_broken && self->n_sent < self->n) {
+    vkgdr_output *output = self->outputs[self->n_sent];
 
-    if (output->packet) {
-      /* There is no limit if EOS is queued: the client may keep its frames
-       * until EOS arrives, and EOS comes after all frames. */
-      if ((self->n_held >= max && self->n_ends == 0)
-          || !send_frame (self, output))
-        break;
-      pop (self);
+    if ((!is_end (output) && self->n_sent >= max)
+        || !send_output (self, output))
+      break;
+    if (is_end (output)) {
+      drop (self, self->n_sent, garbage);
     } else {
-      if (!send_end (self, output))
-        break;
-      vkgdr_output_unref (pop (self), &garbage);
+      self->n_sent++;
+      self->sent++;
     }
   }
-  /* An EOS has nothing to release. */
-  vkgdr_output_free_all (garbage);
-}
-
-static void
-push (vkgdr_peer *self, vkgdr_output *output)
-{
-  item *last = calloc (1, sizeof (*last));
-
-  if (!last) { /* the client loses the frame */
-    self->lost++;
-    return;
-  }
-  output->refs++;
-  last->output = output;
-  *(self->last ? &self->last->next : &self->first) = last;
-  self->last = last;
-  *(output->packet ? &self->n_waiting : &self->n_ends) += 1;
-}
-
-static void
-drop_oldest (vkgdr_peer *self, vkgdr_output **garbage)
-{
-  item **link = &self->first, *before = NULL, *found;
-
-  while (*link && !(*link)->output->packet) {
-    before = *link;
-    link = &before->next;
-  }
-  found = *link;
-  if (!found)
-    return;
-  *link = found->next;
-  if (self->last == found)
-    self->last = before;
-  self->n_waiting--;
-  self->lost++;
-  vkgdr_output_unref (found->output, garbage);
-  free (found);
 }
 
 void
 vkgdr_peer_offer (vkgdr_peer *self, vkgdr_output *output, uint32_t max,
     vkgdr_server_leaky leaky, vkgdr_output **garbage)
 {
-  bool is_frame = output->packet != NULL;
+  bool is_waiting = self->n > self->n_sent;
+  bool is_after_end = is_waiting && is_end (self->outputs[self->n - 1]);
 
   if (!vkgdr_peer_is_active (self))
     return;
   /* If the client does not read, one EOS after the last frame is enough. */
-  if (!is_frame && self->last && !self->last->output->packet)
+  if (is_end (output) && is_after_end)
     return;
-  if (is_frame && leaky == VKGDR_SERVER_LEAKY_UPSTREAM
-      && (self->n_held >= max || self->n_waiting > 0)) {
+  if (!is_end (output)) {
+    if (leaky == VKGDR_SERVER_LEAKY_UPSTREAM
+        && (self->n_sent >= max || is_waiting)) {
+      self->lost++;
+      return;
+    }
+    if (leaky == VKGDR_SERVER_LEAKY_DOWNSTREAM && is_waiting && !is_after_end) {
+      self->lost++;
+      drop (self, self->n - 1, garbage);
+    }
+  } else if (leaky == VKGDR_SERVER_LEAKY_DOWNSTREAM && has_waiting_end (self)) {
+    /* The client has not read the end of the last stream yet. It loses this
+     * one, or else the frames of all streams would wait. */
     self->lost++;
+    drop (self, self->n - 1, garbage);
     return;
   }
-  if (is_frame && leaky == VKGDR_SERVER_LEAKY_DOWNSTREAM && self->n_ends == 0)
-    drop_oldest (self, garbage);
-  push (self, output);
-  vkgdr_peer_send_waiting (self, max);
+  if (!grow ((void **) &self->outputs, self->n, &self->room,
+          sizeof (self->outputs[0]))) {
+    self->lost += !is_end (output);
+    return;
+  }
+  output->refs++;
+  self->outputs[self->n++] = output;
+  vkgdr_peer_send (self, max, garbage);
 }
 
 void
@@ -432,6 +324,29 @@ vkgdr_peer_say_bye (int fd, const char *reason)
   bye.head.content_size = length;
   bye.head.header.size = (uint32_t) (sizeof (bye.head) + length);
   vkgdr_socket_send (fd, &bye, bye.head.header.size, -1);
+}
+
+void
+vkgdr_peer_forget (vkgdr_peer *self)
+{
+  unsigned generation = vkgdr_export_generation ();
+  uint32_t i = 0;
+
+  if (generation == self->generation || self->is_stopped)
+    return;
+  while (i < self->n_known) {
+    const vkgdr_wire_number forget = { { VKGDR_WIRE_FORGET, sizeof (forget) },
+      self->known[i] };
+
+    if (vkgdr_export_lives (forget.number)) {
+      i++;
+      continue;
+    }
+    if (!send_bytes (self, &forget, sizeof (forget), -1))
+      return;
+    self->known[i] = self->known[--self->n_known];
+  }
+  self->generation = generation;
 }
 
 /* --- receiving ----------------------------------------------------------- */
@@ -458,10 +373,8 @@ handle_hello (vkgdr_peer *self, const vkgdr_wire_hello *hello)
     vkgdr_peer_say_bye (self->fd, reason);
     return false;
   }
-  if (!send_bytes (self, &welcome, sizeof (welcome), -1))
-    return false;
-  self->is_known = true;
-  return true;
+  self->is_known = send_bytes (self, &welcome, sizeof (welcome), -1);
+  return self->is_known;
 }
 
 static bool
@@ -469,13 +382,11 @@ handle_release (vkgdr_peer *self, uint64_t number, vkgdr_output **garbage)
 {
   uint32_t i;
 
-  for (i = 0; i < self->n_held; i++) {
-    if (self->held[i]->number != number)
-      continue;
-    vkgdr_output_unref (self->held[i], garbage);
-    self->held[i] = self->held[--self->n_held];
-    return true;
-  }
+  for (i = 0; i < self->n_sent; i++)
+    if (self->outputs[i]->number == number) {
+      drop (self, i, garbage);
+      return true;
+    }
   return false;
 }
 
@@ -483,21 +394,13 @@ handle_release (vkgdr_peer *self, uint64_t number, vkgdr_output **garbage)
 static bool
 handle_stop (vkgdr_peer *self, uint64_t last, vkgdr_output **garbage)
 {
-  uint32_t i = 0;
-
   if (self->is_stopped)
     return false;
   self->is_stopped = true;
   self->is_blocked = false;
   vkgdr_peer_flush (self, garbage);
-  while (i < self->n_held) {
-    if (self->held[i]->number <= last) {
-      i++;
-      continue;
-    }
-    vkgdr_output_unref (self->held[i], garbage);
-    self->held[i] = self->held[--self->n_held];
-  }
+  while (self->n > 0 && self->outputs[self->n - 1]->number > last)
+    drop (self, self->n - 1, garbage);
   return true;
 }
 
@@ -527,7 +430,7 @@ handle (vkgdr_peer *self, const void *data, size_t size, bool *has_come,
 }
 
 bool
-vkgdr_peer_receive (vkgdr_peer *self, uint32_t max, vkgdr_output **garbage)
+vkgdr_peer_receive (vkgdr_peer *self, vkgdr_output **garbage)
 {
   union { /* for the alignment */
     vkgdr_wire_hello hello;
@@ -549,31 +452,5 @@ vkgdr_peer_receive (vkgdr_peer *self, uint32_t max, vkgdr_output **garbage)
         || !handle (self, &buffer, size, &has_come, garbage))
       self->is_broken = true;
   }
-  vkgdr_peer_send_waiting (self, max);
   return has_come && !self->is_broken;
-}
-
-void
-vkgdr_peer_forget (vkgdr_peer *self)
-{
-  unsigned generation = vkgdr_export_generation ();
-  uint32_t i = 0;
-
-  if (generation == self->generation || self->is_stopped)
-    return;
-  while (i < self->n_known) {
-    const vkgdr_wire_number forget = {
-      .header = { VKGDR_WIRE_FORGET, sizeof (forget) },
-      .number = self->known[i],
-    };
-
-    if (vkgdr_export_lives (forget.number)) {
-      i++;
-      continue;
-    }
-    if (!send_bytes (self, &forget, sizeof (forget), -1))
-      return;
-    self->known[i] = self->known[--self->n_known];
-  }
-  self->generation = generation;
 }

@@ -6,8 +6,8 @@
  * plugin only: the symbols are not public API, and the header is not installed.
  *
  * The server has two threads. One accepts clients, reads their messages, and
- * sends queued messages. The other one waits for frames that are not written
- * yet. A frame that is already written is sent by the caller's thread.
+ * sends what waits for them. The other one waits for frames that are not
+ * written yet. A frame that is already written is sent by the caller's thread.
  * Thread-safe. No callback is called with a lock held.
  */
 
@@ -83,7 +83,7 @@ typedef struct {
 
   /* Returns 1 if the content is written, 0 if not yet, and -1 if writing has
    * failed. With @wait, it waits, and does not return 0. */
-  int (*is_written) (void *user_data, bool wait);
+  int (*check_written) (void *user_data, bool wait);
   /* Called once, in any thread, when neither the server nor a client uses the
    * frame. */
   void (*release) (void *user_data);
@@ -94,9 +94,6 @@ typedef struct {
  * overlap. */
 VKGDR_API bool vkgdr_frame_plane_fits (const vkgdr_frame_plane_format *format,
     uint64_t offset, int64_t stride, uint64_t size);
-
-/* The largest size of metas in bytes. */
-VKGDR_API size_t vkgdr_server_max_metas (void);
 
 /* Starts to listen. Returns NULL on failure (vkgdr_last_error()). */
 VKGDR_API vkgdr_server *vkgdr_server_new (const vkgdr_server_params *params);

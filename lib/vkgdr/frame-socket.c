@@ -302,11 +302,10 @@ vkgdr_socket_send (int fd, const void *data, size_t size, int attached)
   } while (sent < 0 && errno == EINTR);
   if (sent >= 0)
     return VKGDR_SOCKET_OK;
-  if (errno == EAGAIN)
-    return VKGDR_SOCKET_AGAIN;
   /* ETOOMANYREFS: too many file descriptors are on their way to receivers. */
-  return errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS
-             ? VKGDR_SOCKET_NO_RESOURCES
+  return errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM
+                 || errno == ETOOMANYREFS
+             ? VKGDR_SOCKET_AGAIN
              : VKGDR_SOCKET_CLOSED;
 }
 

@@ -14,9 +14,8 @@
 
 typedef enum {
   VKGDR_SOCKET_OK,
-  VKGDR_SOCKET_AGAIN,        /* there is no packet, or no room for one */
-  VKGDR_SOCKET_NO_RESOURCES, /* the system lacks memory, or descriptors */
-  VKGDR_SOCKET_CLOSED        /* no more packets, or an invalid one */
+  VKGDR_SOCKET_AGAIN, /* there is no packet, or no room for one at present */
+  VKGDR_SOCKET_CLOSED /* no more packets, or an invalid one */
 } vkgdr_socket_result;
 
 /* These functions return a file descriptor, or -1 (vkgdr_error_set()). If no

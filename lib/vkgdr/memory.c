@@ -13,14 +13,6 @@
 #include "driver.h"
 #include "fence.h"
 
-void
-vkgdr_memory_report_cuda (
-    const char *function, CUresult result, const char *remedy)
-{
-  vkgdr_error_set ("%s failed (%s, %d): %s", function,
-      vkgdr_cuda_result_name (result), result, remedy);
-}
-
 static bool
 check_window (vkgdr_t g)
 {
@@ -50,7 +42,7 @@ check_context (vkgdr_memory_t mem)
   if (result == CUDA_SUCCESS)
     result = cu->cuCtxGetDevice (&device);
   if (result != CUDA_SUCCESS) {
-    vkgdr_memory_report_cuda ("cuCtxGetDevice", result,
+    vkgdr_error_set_cuda ("cuCtxGetDevice", result,
         "see that the current CUDA context has not been destroyed");
     return false;
   }
@@ -92,7 +84,7 @@ release_cuda (vkgdr_memory_t mem)
     return true;
   result = enter_context (mem, &pushed);
   if (result != CUDA_SUCCESS) {
-    vkgdr_memory_report_cuda ("cuCtxPushCurrent", result,
+    vkgdr_error_set_cuda ("cuCtxPushCurrent", result,
         "free memory before the CUDA context that it was allocated in");
     return false;
   }

@@ -69,14 +69,6 @@ vkgdr_memory_t vkgdr_memory_new (vkgdr_t g, size_t size, uint32_t flags);
  */
 void vkgdr_memory_abandon (vkgdr_memory_t mem);
 
-/**
- * vkgdr_memory_report_cuda:
- *
- * Sets the error for a failed call of CUDA.
- */
-void vkgdr_memory_report_cuda (
-    const char *function, CUresult result, const char *remedy);
-
 /* Functions of both types. The memory's CUDA context must be current. If a
  * function fails (vkgdr_error_set()), its partial results are released with the
  * memory. import () does not take ownership of the file descriptor.

@@ -158,7 +158,7 @@ import_in_cuda (vkgdr_memory_t mem, int fd)
   if (result == CUDA_SUCCESS)
     return true;
   mem->external = NULL;
-  vkgdr_memory_report_cuda ("cuImportExternalMemory", result,
+  vkgdr_error_set_cuda ("cuImportExternalMemory", result,
       mem->imported ? "check that the memory has this size, and that it was "
                       "exported on this device by the same driver version"
                     : "see that CUDA and Vulkan are of the same driver "
@@ -178,7 +178,7 @@ map_in_cuda (vkgdr_memory_t mem)
   if (result == CUDA_SUCCESS)
     return true;
   mem->pointer = 0;
-  vkgdr_memory_report_cuda ("cuExternalMemoryGetMappedBuffer", result,
+  vkgdr_error_set_cuda ("cuExternalMemoryGetMappedBuffer", result,
       "see whether the device has memory left (nvidia-smi), and use fewer or "
       "smaller pools");
   return false;
@@ -301,13 +301,13 @@ vkgdr_window_memory_release_cuda (vkgdr_memory_t mem)
   if (mem->pointer) {
     result = cu->cuMemFree (mem->pointer);
     if (result != CUDA_SUCCESS) {
-      vkgdr_memory_report_cuda ("cuMemFree", result, VKGDR_MEMORY_STAYS);
+      vkgdr_error_set_cuda ("cuMemFree", result, VKGDR_MEMORY_STAYS);
       ok = false;
     }
   }
   result = cu->cuDestroyExternalMemory (mem->external);
   if (result != CUDA_SUCCESS && ok) {
-    vkgdr_memory_report_cuda (
+    vkgdr_error_set_cuda (
         "cuDestroyExternalMemory", result, VKGDR_MEMORY_STAYS);
     ok = false;
   }

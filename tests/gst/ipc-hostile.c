@@ -328,7 +328,7 @@ open_attack (Attack *self)
 }
 
 static int
-is_written (void *user_data, bool wait)
+check_written (void *user_data, bool wait)
 {
   return 1;
 }
@@ -346,7 +346,7 @@ send_frame (Attack *self, gconstpointer metas, gsize size)
     .ranges = { { self->export, self->offset, SIZE } },
     .metas = metas,
     .metas_size = size,
-    .is_written = is_written };
+    .check_written = check_written };
   vkgdr_server_figures figures;
 
   do {
