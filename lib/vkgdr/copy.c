@@ -43,30 +43,12 @@ typedef struct part {
 } part;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const vkgdr_copy_functions *chosen;
-
-unsigned int
-vkgdr_copy_list (const vkgdr_copy_functions *list[VKGDR_COPY_MAX_ISAS])
-{
-  unsigned int n = 0;
-
-#ifdef __x86_64__
-  __builtin_cpu_init ();
-  if (__builtin_cpu_supports ("avx512f"))
-    list[n++] = &vkgdr_copy_avx512;
-  if (__builtin_cpu_supports ("avx2"))
-    list[n++] = &vkgdr_copy_avx2;
-  if (__builtin_cpu_supports ("sse4.1"))
-    list[n++] = &vkgdr_copy_sse41;
-#endif
-  list[n++] = &vkgdr_copy_generic;
-  return n;
-}
+static vkgdr_copy_functions chosen;
 
 static void
 choose (void)
 {
-  const vkgdr_copy_functions *list[VKGDR_COPY_MAX_ISAS];
+  vkgdr_copy_functions list[VKGDR_COPY_MAX_ISAS];
 
   vkgdr_copy_list (list);
   chosen = list[0];
@@ -76,7 +58,7 @@ static const vkgdr_copy_functions *
 functions (void)
 {
   pthread_once (&once, choose);
-  return chosen;
+  return &chosen;
 }
 
 const char *

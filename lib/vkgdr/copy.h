@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * copy.h: the interface between copy.c and the files of the instruction sets
+ * copy.h: the copies of each instruction set
  *
  * Private.
  */
@@ -25,11 +25,6 @@ typedef struct vkgdr_copy_functions {
   void (*from_bar) (void *dst, const void *src, size_t size);
 } vkgdr_copy_functions;
 
-extern const vkgdr_copy_functions vkgdr_copy_generic;
-extern const vkgdr_copy_functions vkgdr_copy_sse41;
-extern const vkgdr_copy_functions vkgdr_copy_avx2;
-extern const vkgdr_copy_functions vkgdr_copy_avx512;
-
 #define VKGDR_COPY_MAX_ISAS 4
 
 /**
@@ -38,7 +33,6 @@ extern const vkgdr_copy_functions vkgdr_copy_avx512;
  *
  * Returns: the number of entries
  */
-unsigned int vkgdr_copy_list (
-    const vkgdr_copy_functions *list[VKGDR_COPY_MAX_ISAS]);
+unsigned int vkgdr_copy_list (vkgdr_copy_functions list[VKGDR_COPY_MAX_ISAS]);
 
 #endif /* VKGDR_COPY_H */

@@ -10,67 +10,49 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <pthread.h>
 
 #include "error.h"
 
 /* Process-wide, like the window of a GPU, which all users share. */
-static pthread_mutex_t window_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t window_used;
-
-/* The number of bits that a suffix shifts by, -1 for an unknown one. */
-static int
-suffix_shift (const char *suffix, size_t length)
-{
-  if (length == 0)
-    return 0;
-  if (length > 1)
-    return -1;
-  switch (toupper ((unsigned char) *suffix)) {
-  case 'K':
-    return 10;
-  case 'M':
-    return 20;
-  case 'G':
-    return 30;
-  default:
-    return -1;
-  }
-}
+static atomic_uint_fast64_t window_used;
 
 /* Reads a size such as 16M, which ends at @end. Returns false if it is not a
  * size, or is 0. */
 static bool
 parse_size (const char *text, const char *end, uint64_t *size)
 {
-  unsigned long long value;
+  static const char suffixes[] = "KMG";
+  const char *found;
   char *suffix;
-  int shift;
+  int shift = 0;
 
   if (!isdigit ((unsigned char) *text))
     return false;
   errno = 0;
-  value = strtoull (text, &suffix, 10);
-  if (errno || value == 0 || suffix > end)
+  *size = strtoull (text, &suffix, 10);
+  if (suffix < end) {
+    found = strchr (suffixes, toupper ((unsigned char) *suffix));
+    if (!found || suffix + 1 != end)
+      return false;
+    shift = 10 * (int) (found - suffixes + 1);
+  }
+  if (errno || suffix > end || *size == 0 || *size > UINT64_MAX >> shift)
     return false;
-  shift = suffix_shift (suffix, end - suffix);
-  if (shift < 0 || value > UINT64_MAX >> shift)
-    return false;
-  *size = (uint64_t) value << shift;
+  *size <<= shift;
   return true;
 }
 
-/* The switch for a word, NULL if the word is unknown. */
-static bool *
-find_switch (const char *word, size_t length, vkgdr_debug *debug)
+static bool
+parse_word (const char *word, size_t length, vkgdr_debug *debug)
 {
   const struct {
     const char *word;
     bool *value;
   } switches[] = {
+    { "", &(bool){ false } },
     { "bar", &debug->bar },
     { "non-coherent", &debug->non_coherent },
     { "no-window", &debug->no_window },
@@ -78,25 +60,12 @@ find_switch (const char *word, size_t length, vkgdr_debug *debug)
   };
   size_t i;
 
-  for (i = 0; i < sizeof (switches) / sizeof (switches[0]); i++) {
+  for (i = 0; i < sizeof (switches) / sizeof (switches[0]); i++)
     if (length == strlen (switches[i].word)
-        && strncmp (word, switches[i].word, length) == 0)
-      return switches[i].value;
-  }
-  return NULL;
-}
-
-static bool
-parse_word (const char *word, size_t length, vkgdr_debug *debug)
-{
-  bool *value = find_switch (word, length, debug);
-
-  if (length == 0)
-    return true;
-  if (value) {
-    *value = true;
-    return true;
-  }
+        && strncmp (word, switches[i].word, length) == 0) {
+      *switches[i].value = true;
+      return true;
+    }
   if (length > strlen ("bar=") && strncmp (word, "bar=", 4) == 0
       && parse_size (word + 4, word + length, &debug->window)) {
     debug->bar = true;
@@ -129,52 +98,28 @@ vkgdr_debug_parse (const char *text, vkgdr_debug *debug)
 }
 
 bool
-vkgdr_debug_hides_vulkan (void)
-{
-  static const char word[] = "no-vulkan";
-  const char *text = getenv ("VKGDR_DEBUG");
-  size_t length;
-
-  for (; text && *text; text += length + (text[length] == ',')) {
-    length = strcspn (text, ",");
-    if (length == strlen (word) && strncmp (text, word, length) == 0)
-      return true;
-  }
-  return false;
-}
-
-bool
 vkgdr_debug_window_take (const vkgdr_debug *debug, uint64_t size)
 {
-  bool fits;
+  uint64_t used = atomic_load (&window_used);
 
   if (!debug->window)
     return true;
-  pthread_mutex_lock (&window_lock);
-  fits = window_used <= debug->window && size <= debug->window - window_used;
-  if (fits)
-    window_used += size;
-  pthread_mutex_unlock (&window_lock);
-  return fits;
+  do {
+    if (used > debug->window || size > debug->window - used)
+      return false;
+  } while (!atomic_compare_exchange_weak (&window_used, &used, used + size));
+  return true;
 }
 
 void
 vkgdr_debug_window_give (const vkgdr_debug *debug, uint64_t size)
 {
-  if (!debug->window)
-    return;
-  pthread_mutex_lock (&window_lock);
-  window_used -= size;
-  pthread_mutex_unlock (&window_lock);
+  if (debug->window)
+    atomic_fetch_sub (&window_used, size);
 }
 
 uint64_t
 vkgdr_debug_window_used (void)
 {
-  uint64_t used;
-
-  pthread_mutex_lock (&window_lock);
-  used = window_used;
-  pthread_mutex_unlock (&window_lock);
-  return used;
+  return atomic_load (&window_used);
 }

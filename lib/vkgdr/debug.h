@@ -48,14 +48,6 @@ typedef struct vkgdr_debug {
 bool vkgdr_debug_parse (const char *text, vkgdr_debug *debug);
 
 /**
- * vkgdr_debug_hides_vulkan:
- *
- * Returns: whether VKGDR_DEBUG has the word no-vulkan; sets no error, even if
- *   VKGDR_DEBUG has unknown words
- */
-bool vkgdr_debug_hides_vulkan (void);
-
-/**
  * vkgdr_debug_window_take:
  *
  * Takes @size bytes of the window. Thread-safe.

@@ -105,11 +105,9 @@ get_cuda_uuid (vkgdr_t g)
 static vkgdr_obstacle
 find_vulkan_device (vkgdr_t g)
 {
-  if (!vkgdr_vk_init (&g->vk))
-    return vkgdr_vk_has_loader () ? VKGDR_OBSTACLE_VULKAN_DRIVER
-                                  : VKGDR_OBSTACLE_VULKAN_LOADER;
-  if (g->info.software && vkgdr_vk_find_software (&g->vk, g->info.uuid))
-    vkgdr_driver_set_software_uuid (g->info.uuid);
+  if (!vkgdr_vk_init (&g->vk, &g->debug))
+    return vkgdr_vk_has_loader (&g->debug) ? VKGDR_OBSTACLE_VULKAN_DRIVER
+                                           : VKGDR_OBSTACLE_VULKAN_LOADER;
   if (!vkgdr_vk_choose_uuid (&g->vk, g->info.uuid))
     return VKGDR_OBSTACLE_VULKAN_DEVICE;
   return VKGDR_OBSTACLE_NONE;

@@ -2,9 +2,8 @@
  *
  * driver.c: loads a CUDA driver; no other file does
  *
- * It is NVIDIA's driver or softcuda, depending on VKGDR_DRIVER. Knows of Vulkan
- * only that there is a software device with a UUID, and must not know what the
- * driver is used for.
+ * It is NVIDIA's driver or softcuda, depending on VKGDR_DRIVER. Must not know
+ * what the driver is used for.
  */
 
 #include "driver.h"
@@ -16,13 +15,11 @@
 #include <string.h>
 
 #include "error.h"
-#include "vulkan-thread.h"
-#include "vulkan.h"
 
 #define DRIVER "libcuda.so.1"
 
-/* The only function of softcuda.h that is needed here. */
-typedef CUresult (*set_uuid_fn) (const CUuuid *uuid);
+/* A function that only softcuda has. */
+#define SOFTCUDA_FUNCTION "softcudaFail"
 
 typedef enum driver_choice {
   CHOICE_AUTO,
@@ -30,15 +27,15 @@ typedef enum driver_choice {
   CHOICE_SOFTWARE
 } driver_choice;
 
-/* A driver that is loaded or tried; set_uuid is a function of softcuda. */
+/* A driver that is loaded or tried. */
 typedef struct driver {
   void *handle;
   vkgdr_cuda cu;
-  set_uuid_fn set_uuid;
 } driver;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static driver loaded;
+static bool is_software;
 static char why_software[1024];
 
 static pthread_once_t dir_once = PTHREAD_ONCE_INIT;
@@ -174,7 +171,7 @@ try_nvidia (driver *d)
         DRIVER, why ? why : "no reason given");
     return false;
   }
-  if (dlsym (d->handle, "softcudaSetUuid")) {
+  if (dlsym (d->handle, SOFTCUDA_FUNCTION)) {
     vkgdr_error_set ("the %s on the library path is softcuda: install NVIDIA's "
                      "driver, or take softcuda off the path",
         DRIVER);
@@ -183,37 +180,6 @@ try_nvidia (driver *d)
   if (!resolve_functions (d, DRIVER) || !init_driver (d, DRIVER))
     return unload (d);
   return true;
-}
-
-/* Called in the thread that calls Vulkan. */
-static void
-adopt_vulkan_uuid (void *data)
-{
-  const driver *d = data;
-  CUuuid uuid;
-  vkgdr_vk vk;
-
-  if (vkgdr_vk_init (&vk)
-      && vkgdr_vk_find_software (&vk, (uint8_t *) uuid.bytes))
-    d->set_uuid (&uuid);
-  vkgdr_vk_clear (&vk);
-}
-
-/* Gives softcuda's device the UUID of Vulkan's software device, if there is
- * one. Errors are ignored, since code that needs Vulkan reports them later in
- * more detail. Called with the lock held, and waits for the Vulkan thread. This
- * is no deadlock: only vkgdr_driver_set_software_uuid() takes the lock in the
- * Vulkan thread, for a handle that is being opened, and that can happen only
- * after a driver is loaded. */
-static void
-set_default_uuid (driver *d)
-{
-  vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
-
-  if (!thread)
-    return;
-  vkgdr_vulkan_thread_run (thread, adopt_vulkan_uuid, d);
-  vkgdr_vulkan_thread_unref (thread);
 }
 
 static bool
@@ -232,8 +198,7 @@ try_software (driver *d)
         why ? why : "no reason given");
     return false;
   }
-  d->set_uuid = (set_uuid_fn) dlsym (d->handle, "softcudaSetUuid");
-  if (!d->set_uuid) {
+  if (!dlsym (d->handle, SOFTCUDA_FUNCTION)) {
     vkgdr_error_set ("%s is not softcuda: set VKGDR_SOFTCUDA_DIR to softcuda's "
                      "folder",
         path);
@@ -241,7 +206,6 @@ try_software (driver *d)
   }
   if (!resolve_functions (d, path) || !init_driver (d, path))
     return unload (d);
-  set_default_uuid (d);
   return true;
 }
 
@@ -279,9 +243,11 @@ load_locked (void)
     ok = try_software (&d);
   else
     ok = try_auto (&d);
-  if (ok)
-    loaded = d;
-  return ok;
+  if (!ok)
+    return false;
+  is_software = dlsym (d.handle, SOFTCUDA_FUNCTION) != NULL;
+  loaded = d;
+  return true;
 }
 
 const vkgdr_cuda *
@@ -304,7 +270,7 @@ vkgdr_driver_is_software (void)
   bool software;
 
   pthread_mutex_lock (&lock);
-  software = loaded.set_uuid != NULL;
+  software = is_software;
   pthread_mutex_unlock (&lock);
   return software;
 }
@@ -326,19 +292,4 @@ vkgdr_driver_has_ended (const vkgdr_cuda *cu)
   CUcontext current;
 
   return cu && cu->cuCtxGetCurrent (&current) == CUDA_ERROR_DEINITIALIZED;
-}
-
-void
-vkgdr_driver_set_software_uuid (const uint8_t *uuid)
-{
-  set_uuid_fn set_uuid;
-  CUuuid cuda_uuid;
-
-  pthread_mutex_lock (&lock);
-  set_uuid = loaded.set_uuid;
-  pthread_mutex_unlock (&lock);
-  if (!set_uuid)
-    return;
-  memcpy (cuda_uuid.bytes, uuid, sizeof (cuda_uuid.bytes));
-  set_uuid (&cuda_uuid);
 }

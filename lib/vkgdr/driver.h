@@ -61,14 +61,4 @@ bool vkgdr_driver_has_ended (const vkgdr_cuda *cu);
  */
 VKGDR_API const char *vkgdr_driver_softcuda_dir (void);
 
-/**
- * vkgdr_driver_set_software_uuid:
- * @uuid: 16 bytes: the UUID of Vulkan's software device
- *
- * Gives softcuda's device this UUID; does nothing with NVIDIA's driver. Not
- * exported: called by vkgdr_driver_load(), and again by vkgdr_open(), because
- * Vulkan may not have been available before.
- */
-void vkgdr_driver_set_software_uuid (const uint8_t *uuid);
-
 #endif /* VKGDR_DRIVER_H */

@@ -15,7 +15,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "debug.h"
 #include "error.h"
 
 #define LOADER "libvulkan.so.1"
@@ -160,7 +159,7 @@ load_instance_functions (vkgdr_vk *vk)
 }
 
 static bool
-create_instance (void)
+create_instance (const vkgdr_debug *debug)
 {
   const VkApplicationInfo application = {
     .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
@@ -175,7 +174,7 @@ create_instance (void)
   PFN_vkCreateInstance create;
   VkResult result;
 
-  if (vkgdr_debug_hides_vulkan ()) {
+  if (debug->no_vulkan) {
     vkgdr_error_set_remedy (
         "unset VKGDR_DEBUG", "VKGDR_DEBUG=no-vulkan hides the Vulkan loader");
     return false;
@@ -201,19 +200,19 @@ create_instance (void)
 }
 
 bool
-vkgdr_vk_init (vkgdr_vk *vk)
+vkgdr_vk_init (vkgdr_vk *vk, const vkgdr_debug *debug)
 {
   memset (vk, 0, sizeof (*vk));
-  if (!create_instance ())
+  if (!create_instance (debug))
     return false;
   vk->instance = instance;
   return load_instance_functions (vk);
 }
 
 bool
-vkgdr_vk_has_loader (void)
+vkgdr_vk_has_loader (const vkgdr_debug *debug)
 {
-  return !vkgdr_debug_hides_vulkan () && get_instance_proc
+  return !debug->no_vulkan && get_instance_proc
          && get_loader_version () >= VK_API_VERSION_1_1;
 }
 
@@ -332,31 +331,6 @@ vkgdr_vk_choose_uuid (vkgdr_vk *vk, const uint8_t *uuid)
   }
   report_no_device (vk, devices, n, uuid);
   return false;
-}
-
-bool
-vkgdr_vk_find_software (vkgdr_vk *vk, uint8_t *uuid)
-{
-  VkPhysicalDevice devices[MAX_DEVICES];
-  device_properties properties;
-  uint32_t n = enumerate (vk, devices);
-  bool found = false;
-  bool lavapipe;
-  uint32_t i;
-
-  for (i = 0; i < n; i++) {
-    get_properties (vk, devices[i], &properties);
-    if (properties.base.properties.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU)
-      continue;
-    lavapipe = properties.driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
-    if (found && !lavapipe)
-      continue;
-    memcpy (uuid, properties.id.deviceUUID, VK_UUID_SIZE);
-    found = true;
-    if (lavapipe)
-      break;
-  }
-  return found;
 }
 
 void

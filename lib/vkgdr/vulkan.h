@@ -18,6 +18,8 @@
 #define VK_NO_PROTOTYPES
 #include <vulkan/vulkan_core.h>
 
+#include "debug.h"
+
 #define VKGDR_VK_INSTANCE_FUNCTIONS(X) \
   X (EnumeratePhysicalDevices) \
   X (EnumerateDeviceExtensionProperties) \
@@ -66,12 +68,12 @@ typedef struct vkgdr_vk {
  * Loads libvulkan.so.1, or the library in the environment variable
  * VKGDR_VULKAN_LIBRARY (for tests), and creates an instance. Both are kept
  * until the process ends; after a failure, the next call tries again. Fails if
- * VKGDR_DEBUG hides Vulkan.
+ * @debug hides Vulkan.
  *
  * Returns: false on failure (vkgdr_error_set()); vkgdr_vk_clear() is needed
  *   either way
  */
-bool vkgdr_vk_init (vkgdr_vk *vk);
+bool vkgdr_vk_init (vkgdr_vk *vk, const vkgdr_debug *debug);
 
 /**
  * vkgdr_vk_has_loader:
@@ -80,7 +82,7 @@ bool vkgdr_vk_init (vkgdr_vk *vk);
  *
  * Returns: whether a Vulkan loader was loaded that is new enough; sets no error
  */
-bool vkgdr_vk_has_loader (void);
+bool vkgdr_vk_has_loader (const vkgdr_debug *debug);
 
 /**
  * vkgdr_vk_choose_uuid:
@@ -90,16 +92,6 @@ bool vkgdr_vk_has_loader (void);
  * Returns: false if there is none; the error lists all devices
  */
 bool vkgdr_vk_choose_uuid (vkgdr_vk *vk, const uint8_t *uuid);
-
-/**
- * vkgdr_vk_find_software:
- * @uuid: (out): VK_UUID_SIZE bytes
- *
- * Looks for a software device, preferably lavapipe.
- *
- * Returns: false if there is none; sets no error
- */
-bool vkgdr_vk_find_software (vkgdr_vk *vk, uint8_t *uuid);
 
 /**
  * vkgdr_vk_has_extension:

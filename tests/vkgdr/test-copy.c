@@ -75,7 +75,7 @@ static const size_t offsets[] = { 0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65 };
 
 TEST (small)
 {
-  const vkgdr_copy_functions *isas[VKGDR_COPY_MAX_ISAS];
+  vkgdr_copy_functions isas[VKGDR_COPY_MAX_ISAS];
   unsigned int n = vkgdr_copy_list (isas);
   buffers b = buffers_new (512);
   unsigned int isa;
@@ -85,7 +85,7 @@ TEST (small)
     for (i = 0; i < N_OFFSETS; i++) {
       for (j = 0; j < N_OFFSETS; j++) {
         for (size = 0; size <= 300; size++)
-          check_isa (isas[isa], &b, offsets[i], offsets[j], size);
+          check_isa (&isas[isa], &b, offsets[i], offsets[j], size);
       }
     }
   }
@@ -94,7 +94,7 @@ TEST (small)
 
 TEST (about_a_page)
 {
-  const vkgdr_copy_functions *isas[VKGDR_COPY_MAX_ISAS];
+  vkgdr_copy_functions isas[VKGDR_COPY_MAX_ISAS];
   unsigned int n = vkgdr_copy_list (isas);
   buffers b = buffers_new (4096 + 128);
   unsigned int isa;
@@ -104,7 +104,7 @@ TEST (about_a_page)
     for (i = 0; i < N_OFFSETS; i++) {
       for (j = 0; j < N_OFFSETS; j++) {
         for (size = 4095; size <= 4097; size++)
-          check_isa (isas[isa], &b, offsets[i], offsets[j], size);
+          check_isa (&isas[isa], &b, offsets[i], offsets[j], size);
       }
     }
   }
@@ -135,12 +135,12 @@ TEST (in_threads)
 
 TEST (the_best_is_in_use)
 {
-  const vkgdr_copy_functions *isas[VKGDR_COPY_MAX_ISAS];
+  vkgdr_copy_functions isas[VKGDR_COPY_MAX_ISAS];
   unsigned int n = vkgdr_copy_list (isas);
 
   ck_assert_uint_ge (n, 1);
-  ck_assert_str_eq (vkgdr_copy_isa (), isas[0]->name);
-  ck_assert_str_eq (isas[n - 1]->name, "generic");
+  ck_assert_str_eq (vkgdr_copy_isa (), isas[0].name);
+  ck_assert_str_eq (isas[n - 1].name, "generic");
 #ifdef __x86_64__
   if (__builtin_cpu_supports ("avx512f"))
     ck_assert_str_eq (vkgdr_copy_isa (), "avx512");

@@ -63,26 +63,6 @@ TEST (words_are_read)
   }
 }
 
-TEST (vulkan_is_hidden_by_its_word)
-{
-  static const char *const hiding[] = { "no-vulkan", "bar,no-vulkan",
-    "no-vulkan,bar", "nonsense,no-vulkan", ",no-vulkan," };
-  static const char *const others[] = { "", "no-window", "no-vulkans",
-    "xno-vulkan", "no-vulka", "no-,vulkan" };
-  size_t i;
-
-  unsetenv ("VKGDR_DEBUG");
-  ck_assert (!vkgdr_debug_hides_vulkan ());
-  for (i = 0; i < sizeof (hiding) / sizeof (hiding[0]); i++) {
-    setenv ("VKGDR_DEBUG", hiding[i], 1);
-    ck_assert_msg (vkgdr_debug_hides_vulkan (), "VKGDR_DEBUG=%s", hiding[i]);
-  }
-  for (i = 0; i < sizeof (others) / sizeof (others[0]); i++) {
-    setenv ("VKGDR_DEBUG", others[i], 1);
-    ck_assert_msg (!vkgdr_debug_hides_vulkan (), "VKGDR_DEBUG=%s", others[i]);
-  }
-}
-
 TEST (unknown_words_open_nothing)
 {
   setenv ("VKGDR_DEBUG", "bar,nonsense", 1);

@@ -100,7 +100,7 @@ class Aarch64(unittest.TestCase):
         self.assertRegex(after, r"\bstr\s")
 
     def test_generic_copy_ends_with_it(self):
-        text = assemble(os.path.join(ROOT, "lib", "vkgdr", "copy-generic.c"))
+        text = assemble(os.path.join(ROOT, "lib", "vkgdr", "copy-lines.c"))
         self.assertEqual(barriers(text), ["dmb oshst"])
 
 

@@ -348,18 +348,21 @@ TEST (an_optional_window_excuses_nothing_else)
 
 TEST (another_device)
 {
+  const vkgdr_debug debug = { .bar = false };
   CUuuid uuid = { "another device!" };
+  const vkgdr_cuda *cu;
   vkgdr_vk vk;
 
   /* A Vulkan device with another UUID than the CUDA device is not used. */
   if (!test_use_software_device ())
     return;
-  ck_assert_ptr_ne (vkgdr_driver_load (), NULL);
-  ck_assert (vkgdr_vk_init (&vk));
+  cu = vkgdr_driver_load ();
+  ck_assert_ptr_nonnull (cu);
+  ck_assert (vkgdr_vk_init (&vk, &debug));
   ck_assert (!vkgdr_vk_choose_uuid (&vk, (uint8_t *) uuid.bytes));
   assert_error ("UUID", "616e6f7468657220646576696365", "llvmpipe",
       "mesa-vulkan-drivers");
-  ck_assert (vkgdr_vk_find_software (&vk, (uint8_t *) uuid.bytes));
+  ck_assert_int_eq (cu->cuDeviceGetUuid (&uuid, 0), CUDA_SUCCESS);
   ck_assert (vkgdr_vk_choose_uuid (&vk, (uint8_t *) uuid.bytes));
   ck_assert (
       vkgdr_vk_has_extension (&vk, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME));
@@ -381,15 +384,17 @@ spy_create_device (VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
  * vkCreateDevice. This thread gets its own one back. */
 TEST (threads_of_the_driver_may_wake_late)
 {
+  const vkgdr_debug debug = { .bar = false };
   PFN_vkCreateDevice create;
-  uint8_t uuid[VK_UUID_SIZE];
+  CUuuid uuid;
   vkgdr_vk vk;
 
   if (!test_use_software_device ())
     return;
-  ck_assert (vkgdr_vk_init (&vk));
-  ck_assert (vkgdr_vk_find_software (&vk, uuid));
-  ck_assert (vkgdr_vk_choose_uuid (&vk, uuid));
+  ck_assert_int_eq (
+      vkgdr_driver_load ()->cuDeviceGetUuid (&uuid, 0), CUDA_SUCCESS);
+  ck_assert (vkgdr_vk_init (&vk, &debug));
+  ck_assert (vkgdr_vk_choose_uuid (&vk, (uint8_t *) uuid.bytes));
   ck_assert_int_eq (prctl (PR_SET_TIMERSLACK, 123000UL), 0);
   create = vk.CreateDevice;
   vk.CreateDevice = spy_create_device;

@@ -18,24 +18,11 @@
 #define PCI_ADDRESS "0000:00:00.0"
 
 static atomic_bool initialized;
-static pthread_mutex_t uuid_lock = PTHREAD_MUTEX_INITIALIZER;
-static CUuuid device_uuid = { "softcuda-device" };
 
 bool
 sc_is_initialized (void)
 {
   return atomic_load (&initialized);
-}
-
-CUresult
-softcudaSetUuid (const CUuuid *uuid)
-{
-  if (uuid == NULL)
-    return CUDA_ERROR_INVALID_VALUE;
-  pthread_mutex_lock (&uuid_lock);
-  device_uuid = *uuid;
-  pthread_mutex_unlock (&uuid_lock);
-  return CUDA_SUCCESS;
 }
 
 CUresult
@@ -109,9 +96,7 @@ get_uuid (CUuuid *uuid, CUdevice device)
     return CUDA_ERROR_INVALID_VALUE;
   if (device != 0)
     return CUDA_ERROR_INVALID_DEVICE;
-  pthread_mutex_lock (&uuid_lock);
-  *uuid = device_uuid;
-  pthread_mutex_unlock (&uuid_lock);
+  sc_device_uuid (uuid);
   return CUDA_SUCCESS;
 }
 

@@ -46,6 +46,10 @@ CUresult sc_fail_check (sc_call call);
 CUresult sc_fail_read_environment (void);
 bool sc_is_initialized (void);
 
+/* Sets @uuid to that of Vulkan's software device, or to a constant if there is
+ * none. Thread-safe. */
+void sc_device_uuid (CUuuid *uuid);
+
 /* Between these two calls, the API refuses all calls of the calling thread. */
 void sc_host_function_begin (void);
 void sc_host_function_end (void);

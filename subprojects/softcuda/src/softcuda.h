@@ -4,26 +4,14 @@
  * driver API
  *
  * Callers find these functions with dlsym(). A driver without them is not
- * softcuda. Include driver-api.h, or another source of CUuuid and
- * CUresult, first. Not installed.
+ * softcuda. Include driver-api.h, or another source of CUresult, first. Not
+ * installed.
  */
 
 #ifndef SOFTCUDA_H
 #define SOFTCUDA_H
 
 #define SOFTCUDA_API __attribute__ ((visibility ("default")))
-
-/**
- * softcudaSetUuid:
- * @uuid: the value that cuDeviceGetUuid() returns from now on
- *
- * Sets the UUID of the software device to the UUID of a Vulkan device. So
- * programs find the Vulkan device that belongs to the CUDA device. May be
- * called before cuInit(). Thread-safe.
- *
- * Returns: CUDA_SUCCESS, or CUDA_ERROR_INVALID_VALUE if @uuid is NULL
- */
-SOFTCUDA_API CUresult softcudaSetUuid (const CUuuid *uuid);
 
 /**
  * softcudaFail:

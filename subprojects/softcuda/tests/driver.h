@@ -18,7 +18,6 @@ static struct {
   SOFTCUDA_FUNCTIONS (FIELD)
 #undef FIELD
 } cu;
-static CUresult (*set_uuid) (const CUuuid *uuid);
 static CUresult (*set_fail) (const char *spec);
 static unsigned long (*count_calls) (const char *name);
 
@@ -60,7 +59,6 @@ load_driver (void)
   *(void **) &cu.name = find_symbol (library, #symbol);
   SOFTCUDA_FUNCTIONS (LOAD)
 #undef LOAD
-  *(void **) &set_uuid = find_symbol (library, "softcudaSetUuid");
   *(void **) &set_fail = find_symbol (library, "softcudaFail");
   *(void **) &count_calls = find_symbol (library, "softcudaCountCalls");
 }
