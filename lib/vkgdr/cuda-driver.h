@@ -25,10 +25,6 @@ typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUextMemory_st *CUexternalMemory;
 typedef struct CUarray_st *CUarray;
-typedef struct CUgraph_st *CUgraph;
-typedef struct CUgraphNode_st *CUgraphNode;
-typedef struct CUgraphExec_st *CUgraphExec;
-typedef struct CUkern_st *CUkernel;
 
 typedef struct CUuuid_st {
   char bytes[16];
@@ -87,31 +83,15 @@ typedef enum cudaError_enum {
 #undef VKGDR_CUDA_RESULT_VALUE
 
 typedef enum CUdevice_attribute_enum {
-  CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
-  CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X = 2,
-  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK = 8,
-  CU_DEVICE_ATTRIBUTE_WARP_SIZE = 10,
-  CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK = 12,
   CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT = 14,
-  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
-  CU_DEVICE_ATTRIBUTE_INTEGRATED = 18,
-  CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY = 19,
   CU_DEVICE_ATTRIBUTE_COMPUTE_MODE = 20,
-  CU_DEVICE_ATTRIBUTE_PCI_BUS_ID = 33,
-  CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID = 34,
-  CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR = 39,
-  CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT = 40,
-  CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
-  CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID = 50,
   CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT = 51,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
-  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
-  CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR = 106
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
 } CUdevice_attribute;
 
-/* The handles of the streams that every context has. */
+/* The handle of a stream that every context has. */
 #define CU_STREAM_LEGACY ((CUstream) 0x1)
-#define CU_STREAM_PER_THREAD ((CUstream) 0x2)
 
 typedef enum CUcomputemode_enum {
   CU_COMPUTEMODE_DEFAULT = 0,
@@ -120,12 +100,7 @@ typedef enum CUcomputemode_enum {
 } CUcomputemode;
 
 typedef enum CUfunction_attribute_enum {
-  CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
-  CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
-  CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES = 2,
-  CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
-  CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
-  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+  CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0
 } CUfunction_attribute;
 
 typedef enum CUpointer_attribute_enum {
@@ -136,14 +111,10 @@ typedef enum CUpointer_attribute_enum {
 
 typedef enum CUmemorytype_enum {
   CU_MEMORYTYPE_HOST = 1,
-  CU_MEMORYTYPE_DEVICE = 2,
-  CU_MEMORYTYPE_ARRAY = 3,
-  CU_MEMORYTYPE_UNIFIED = 4
+  CU_MEMORYTYPE_DEVICE = 2
 } CUmemorytype;
 
 typedef enum CUjit_option_enum {
-  CU_JIT_INFO_LOG_BUFFER = 3,
-  CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,
   CU_JIT_ERROR_LOG_BUFFER = 5,
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6
 } CUjit_option;
@@ -205,10 +176,8 @@ typedef enum {
   CU_STREAM_CAPTURE_MODE_RELAXED = 2
 } CUstreamCaptureMode;
 
-#define CU_STREAM_DEFAULT 0u
 #define CU_STREAM_NON_BLOCKING 1u
 #define CU_EVENT_DEFAULT 0u
-#define CU_EVENT_BLOCKING_SYNC 1u
 #define CU_EVENT_DISABLE_TIMING 2u
 #define CU_MEMHOSTALLOC_PORTABLE 1u
 #define CU_MEMHOSTREGISTER_PORTABLE 1u
@@ -254,22 +223,6 @@ typedef struct CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st {
   unsigned int reserved[16];
 } CUDA_EXTERNAL_MEMORY_BUFFER_DESC;
 
-/* In the driver API, this version is called CUDA_KERNEL_NODE_PARAMS_v2. */
-typedef struct CUDA_KERNEL_NODE_PARAMS_st {
-  CUfunction func;
-  unsigned int gridDimX;
-  unsigned int gridDimY;
-  unsigned int gridDimZ;
-  unsigned int blockDimX;
-  unsigned int blockDimY;
-  unsigned int blockDimZ;
-  unsigned int sharedMemBytes;
-  void **kernelParams;
-  void **extra;
-  CUkernel kern;
-  CUcontext ctx;
-} CUDA_KERNEL_NODE_PARAMS;
-
 typedef void (*CUhostFn) (void *user_data);
 typedef size_t (*CUoccupancyB2DSize) (int block_size);
 
@@ -305,8 +258,6 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
       (CUcontext * context, CUdevice device)) \
   X (cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, REQUIRED, \
       (CUdevice device)) \
-  X (cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState, REQUIRED, \
-      (CUdevice device, unsigned int *flags, int *active)) \
   X (cuCtxCreate, cuCtxCreate_v2, REQUIRED, \
       (CUcontext * context, unsigned int flags, CUdevice device)) \
   X (cuCtxDestroy, cuCtxDestroy_v2, REQUIRED, (CUcontext context)) \
@@ -340,9 +291,6 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
       (size_t * free_bytes, size_t * total_bytes)) \
   X (cuMemAlloc, cuMemAlloc_v2, REQUIRED, \
       (CUdeviceptr * pointer, size_t size)) \
-  X (cuMemAllocPitch, cuMemAllocPitch_v2, REQUIRED, \
-      (CUdeviceptr * pointer, size_t * pitch, size_t width, size_t height, \
-          unsigned int element_size)) \
   X (cuMemFree, cuMemFree_v2, REQUIRED, (CUdeviceptr pointer)) \
   X (cuMemHostAlloc, cuMemHostAlloc, REQUIRED, \
       (void **pointer, size_t size, unsigned int flags)) \
@@ -354,15 +302,12 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
       (CUdeviceptr dst, const void *src, size_t size)) \
   X (cuMemcpyDtoH, cuMemcpyDtoH_v2, REQUIRED, \
       (void *dst, CUdeviceptr src, size_t size)) \
-  X (cuMemcpyDtoD, cuMemcpyDtoD_v2, REQUIRED, \
-      (CUdeviceptr dst, CUdeviceptr src, size_t size)) \
   X (cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, REQUIRED, \
       (CUdeviceptr dst, const void *src, size_t size, CUstream stream)) \
   X (cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, REQUIRED, \
       (void *dst, CUdeviceptr src, size_t size, CUstream stream)) \
   X (cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, REQUIRED, \
       (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)) \
-  X (cuMemcpy2D, cuMemcpy2D_v2, REQUIRED, (const CUDA_MEMCPY2D *copy)) \
   X (cuMemcpy2DAsync, cuMemcpy2DAsync_v2, REQUIRED, \
       (const CUDA_MEMCPY2D *copy, CUstream stream)) \
   X (cuMemsetD8, cuMemsetD8_v2, REQUIRED, \
@@ -382,8 +327,6 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
   X (cuMemcpyPeerAsync, cuMemcpyPeerAsync, OPTIONAL, \
       (CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, \
           CUcontext src_context, size_t size, CUstream stream)) \
-  X (cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, OPTIONAL, \
-      (int *can, CUdevice device, CUdevice peer)) \
   X (cuPointerGetAttribute, cuPointerGetAttribute, REQUIRED, \
       (void *value, CUpointer_attribute attribute, CUdeviceptr pointer)) \
   X (cuImportExternalMemory, cuImportExternalMemory, REQUIRED, \
@@ -413,15 +356,6 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
       (CUfunction function, size_t index, size_t * offset, size_t * size)) \
   X (cuFuncGetAttribute, cuFuncGetAttribute, REQUIRED, \
       (int *value, CUfunction_attribute attribute, CUfunction function)) \
-  X (cuFuncSetAttribute, cuFuncSetAttribute, OPTIONAL, \
-      (CUfunction function, CUfunction_attribute attribute, int value)) \
-  X (cuModuleGetGlobal, cuModuleGetGlobal_v2, OPTIONAL, \
-      (CUdeviceptr * pointer, size_t * size, CUmodule module, \
-          const char *name)) \
-  X (cuOccupancyMaxActiveBlocksPerMultiprocessor, \
-      cuOccupancyMaxActiveBlocksPerMultiprocessor, OPTIONAL, \
-      (int *n_blocks, CUfunction function, int block_size, \
-          size_t shared_size)) \
   X (cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize, \
       REQUIRED, \
       (int *min_grid_size, int *block_size, CUfunction function, \

@@ -36,9 +36,6 @@ struct vkgdr_vulkan_thread {
 static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER;
 static vkgdr_vulkan_thread *current; /* guarded by users_lock */
 
-/* Set in the thread itself. */
-static _Thread_local vkgdr_vulkan_thread *own;
-
 static void
 run_call (call *c)
 {
@@ -52,7 +49,6 @@ run_thread (void *data)
 {
   vkgdr_vulkan_thread *self = data;
 
-  own = self;
   pthread_mutex_lock (&self->lock);
   while (!self->is_ending) {
     call *c = self->call;
@@ -203,10 +199,6 @@ vkgdr_vulkan_thread_run (
 {
   call c = { .function = function, .data = data };
 
-  if (own == self) {
-    function (data);
-    return true;
-  }
   if (!is_of_this_process (self)) {
     vkgdr_error_set ("this process was forked after the device was opened, and "
                      "neither Vulkan nor CUDA supports that: open the device "

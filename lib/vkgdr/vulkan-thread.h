@@ -47,7 +47,8 @@ void vkgdr_vulkan_thread_unref (vkgdr_vulkan_thread *self);
  * @data: its argument
  *
  * Calls @function in the thread, and waits until it returns. Calls of several
- * threads follow each other. Thread-safe. The thread itself may call it, too.
+ * threads follow each other. Thread-safe. Must not be called by the thread
+ * itself.
  *
  * Returns: false if @function was not called, because the process was forked
  *   after the thread was started (vkgdr_error_set())

@@ -155,20 +155,6 @@ TEST (errors_are_the_callers)
 }
 
 static void
-call_again (void *data)
-{
-  ck_assert (pthread_equal (get_thread (data), pthread_self ()));
-}
-
-TEST (it_may_call_itself)
-{
-  vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
-
-  ck_assert (vkgdr_vulkan_thread_run (thread, call_again, thread));
-  vkgdr_vulkan_thread_unref (thread);
-}
-
-static void
 get_signals (void *data)
 {
   pthread_sigmask (SIG_SETMASK, NULL, data);
