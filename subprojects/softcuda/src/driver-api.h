@@ -207,6 +207,19 @@ typedef struct CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st {
 } CUDA_EXTERNAL_MEMORY_BUFFER_DESC;
 
 /* In the driver API, this version is called CUDA_KERNEL_NODE_PARAMS_v2. */
+typedef struct CUlaunchConfig_st {
+  unsigned int gridDimX;
+  unsigned int gridDimY;
+  unsigned int gridDimZ;
+  unsigned int blockDimX;
+  unsigned int blockDimY;
+  unsigned int blockDimZ;
+  unsigned int sharedMemBytes;
+  CUstream hStream;
+  void *attrs;
+  unsigned int numAttrs;
+} CUlaunchConfig;
+
 typedef struct CUDA_KERNEL_NODE_PARAMS_st {
   CUfunction func;
   unsigned int gridDimX;
@@ -481,6 +494,9 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
           unsigned int grid_z, unsigned int block_x, unsigned int block_y, \
           unsigned int block_z, unsigned int shared_bytes, CUstream stream, \
           void **params, void **extra)) \
+  X (cuLaunchKernelEx, cuLaunchKernelEx, \
+      (const CUlaunchConfig *config, CUfunction function, void **params, \
+          void **extra)) \
   X (cuGraphCreate, cuGraphCreate, (CUgraph * graph, unsigned int flags)) \
   X (cuGraphDestroy, cuGraphDestroy, (CUgraph graph)) \
   X (cuGraphAddKernelNode, cuGraphAddKernelNode_v2, \

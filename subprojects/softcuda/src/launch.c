@@ -330,6 +330,20 @@ cuLaunchKernel (CUfunction function, unsigned int grid_x, unsigned int grid_y,
 }
 
 CUresult
+cuLaunchKernelEx (const CUlaunchConfig *config, CUfunction function,
+    void **params, void **extra)
+{
+  SC_ENTER (cuLaunchKernelEx);
+  if (config == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (config->numAttrs > 0)
+    return CUDA_ERROR_NOT_SUPPORTED;
+  return cuLaunchKernel (function, config->gridDimX, config->gridDimY,
+      config->gridDimZ, config->blockDimX, config->blockDimY, config->blockDimZ,
+      config->sharedMemBytes, config->hStream, params, extra);
+}
+
+CUresult
 cuOccupancyMaxPotentialBlockSize (int *min_grid_size, int *block_size,
     CUfunction function, CUoccupancyB2DSize shared_of_block, size_t shared_size,
     int block_size_limit)

@@ -360,10 +360,18 @@ START_TEST (test_arguments_in_a_buffer)
   void *extra[] = { (void *) 2, &size, (void *) 1, &buffer, NULL };
   void *unknown[] = { (void *) 9, &size, NULL };
 
+  CUlaunchConfig config = { 1, 1, 1, 1, 1, 1, 0, NULL, NULL, 0 };
+
   ok (cu.cuLaunchKernel (f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra));
   buffer.c = 4; /* the launch has copied it */
   ok (cu.cuCtxSynchronize ());
   ck_assert_int_eq (*(int *) (uintptr_t) out, 253);
+  ok (cu.cuLaunchKernelEx (&config, f, NULL, extra));
+  ok (cu.cuCtxSynchronize ());
+  ck_assert_int_eq (*(int *) (uintptr_t) out, 254);
+  config.numAttrs = 1;
+  fails (cu.cuLaunchKernelEx (&config, f, NULL, extra),
+      CUDA_ERROR_NOT_SUPPORTED);
   size = 20;
   fails (cu.cuLaunchKernel (f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra),
       CUDA_ERROR_INVALID_VALUE);
