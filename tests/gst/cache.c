@@ -197,9 +197,12 @@ TEST (size_of_nothing_keeps_nothing)
   g_setenv ("VKGDR_CACHE_SIZE", "0", TRUE);
   gst_vkgdr_cache_store ("a key", entry);
   fail_if (cache_has ("a key"));
-  /* A size that cannot be read is ignored. */
+  /* A size that cannot be read is ignored, with a warning on stderr. */
   g_setenv ("VKGDR_CACHE_SIZE", "much", TRUE);
+  g_test_expect_message (
+      "GStreamer-Vkgdr", G_LOG_LEVEL_WARNING, "*VKGDR_CACHE_SIZE is \"much\"*");
   gst_vkgdr_cache_store ("a key", entry);
+  g_test_assert_expected_messages ();
   fail_unless (cache_has ("a key"));
   g_bytes_unref (entry);
 }

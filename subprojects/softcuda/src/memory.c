@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -33,12 +34,17 @@ read_limit (void)
   unsigned long long value = 0;
 
   limit = DEFAULT_LIMIT;
-  if (text == NULL || *text == '-')
+  if (text == NULL || *text == '\0')
     return;
   errno = 0;
   value = strtoull (text, &end, 10);
-  if (errno == 0 && end != text && *end == '\0')
+  if (errno == 0 && end != text && *end == '\0' && *text != '-')
     limit = value;
+  else
+    fprintf (stderr,
+        "softcuda: SOFTCUDA_MEMORY is \"%s\", which is not a number of bytes: "
+        "the device has %zu bytes\n",
+        text, limit);
 }
 
 size_t

@@ -174,43 +174,46 @@ open_device (const vkgdr_cuda *cuda, gint ordinal, GError **error)
   return self;
 }
 
-/* Returns the number in @text, or -1 if there is none: invalid values are
- * ignored. This may be called before the type is registered. g_type_ensure ()
- * registers it, and with it the debug category. */
-static gint
-parse_device (const gchar *text, const gchar *where)
+/* Reads the number of a device. An empty text names none. */
+static gboolean
+parse_device (
+    const gchar *text, const gchar *where, gint *device, GError **error)
 {
   guint64 value;
 
   if (!text || !*text)
-    return -1;
-  if (g_ascii_string_to_unsigned (text, 10, 0, G_MAXINT, &value, NULL))
-    return (gint) value;
-  g_type_ensure (GST_TYPE_VKGDR_CONTEXT);
-  GST_WARNING (
-      "%s holds '%s', which is not the number of a device", where, text);
-  return -1;
+    return TRUE;
+  if (!g_ascii_string_to_unsigned (text, 10, 0, G_MAXINT, &value, NULL)) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DEVICE,
+        "%s is \"%s\": it has to be the number of a device (vkgdr-info lists "
+        "them)",
+        where, text);
+    return FALSE;
+  }
+  *device = (gint) value;
+  return TRUE;
 }
 
-/* Returns the device that the user chose outside the pipeline, or -1. The name
- * of PyCUDA's own file has an underscore. */
-static gint
-preferred_device (void)
+/* Sets @device to the one that the user chose outside the pipeline, if any. The
+ * name of PyCUDA's own file has an underscore. */
+static gboolean
+read_preferred_device (gint *device, GError **error)
 {
   static const gchar *names[] = { ".cuda-device", ".cuda_device" };
-  gint device = parse_device (g_getenv ("CUDA_DEVICE"), "CUDA_DEVICE");
+  gboolean ok
+      = parse_device (g_getenv ("CUDA_DEVICE"), "CUDA_DEVICE", device, error);
   guint i;
 
-  for (i = 0; device < 0 && i < G_N_ELEMENTS (names); i++) {
+  for (i = 0; ok && *device < 0 && i < G_N_ELEMENTS (names); i++) {
     gchar *path = g_build_filename (g_get_home_dir (), names[i], NULL);
     gchar *text = NULL;
 
     if (g_file_get_contents (path, &text, NULL, NULL))
-      device = parse_device (g_strstrip (text), path);
+      ok = parse_device (g_strstrip (text), path, device, error);
     g_free (text);
     g_free (path);
   }
-  return device;
+  return ok;
 }
 
 /* Opens the first device that works; on failure, the error is that of the first
@@ -244,7 +247,7 @@ open_first (const vkgdr_cuda *cuda, gint n_devices, GError **error)
  *
  * Returns: (transfer full) (nullable): the context, or %NULL with @error set:
  *   %GST_VKGDR_ERROR_NO_DRIVER or %GST_VKGDR_ERROR_NO_DEVICE, with what is
- *   missing and what to do, or %GST_VKGDR_ERROR_FAILED
+ *   missing or wrong and what to do, or %GST_VKGDR_ERROR_FAILED
  *
  * Since: 0.1
  */
@@ -262,8 +265,8 @@ gst_vkgdr_context_new (gint device, GError **error)
   if (!gst_vkgdr_check (
           cuda, cuda->cuDeviceGetCount (&n_devices), "cuDeviceGetCount", error))
     return NULL;
-  if (device < 0)
-    device = preferred_device ();
+  if (device < 0 && !read_preferred_device (&device, error))
+    return NULL;
   if (device < 0 && n_devices > 0)
     return open_first (cuda, n_devices, error);
   if (device < 0 || device >= n_devices) {
