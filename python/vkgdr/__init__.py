@@ -17,12 +17,12 @@ arguments raise VkgdrError.
 import ctypes
 import enum
 import operator
-import threading
+import sys
 import weakref
-from types import TracebackType
 from typing import Any, Callable, Dict, Optional, Type, TypeVar
 
-from ._library import last_error, lib
+from ._library import VkgdrError, failure, last_error, lib
+from .frames import FrameServer, Frames
 
 __all__ = ["FrameServer", "Frames", "OpenFlags", "RawMemory", "Vkgdr", "VkgdrError"]
 
@@ -34,7 +34,6 @@ VERSION_TEXT = "2022.2.2"
 _V = TypeVar("_V", bound="Vkgdr")
 _M = TypeVar("_M", bound="RawMemory")
 
-_UINT32_MAX = 0xFFFFFFFF
 _SIZE_MAX = ctypes.c_size_t(-1).value
 
 
@@ -49,32 +48,22 @@ class OpenFlags(enum.IntFlag):
     REQUIRE_COHERENT_BIT = 4
 
 
-class VkgdrError(RuntimeError):
-    """An error of the library, with its reason."""
-
-
-def _check() -> None:
-    message = last_error()
-    if message is not None:
-        raise VkgdrError(message)
-
-
-def _integer(value: Any, what: str) -> int:
-    """Converts an integer of Python or NumPy to an int. ctypes would raise other
-    errors.
+def _integer(value: Any, what: str, least: int, most: int, problem: str) -> int:
+    """Converts an integer of Python or NumPy to an int, because ctypes would ignore its
+    sign and its upper bits.
     """
     try:
-        return operator.index(value)
+        number = operator.index(value)
     except TypeError:
         raise TypeError(f"{what} is an integer, not {type(value).__name__}") from None
+    if not least <= number <= most:
+        raise VkgdrError(problem)
+    return number
 
 
 def _check_flags(flags: int) -> int:
-    flags = _integer(flags, "a combination of flags")
-    # ctypes would ignore the upper bits.
-    if not 0 <= flags <= _UINT32_MAX:
-        raise VkgdrError(f"flags {flags:#x} are not valid: use a combination of OpenFlags")
-    return flags
+    return _integer(flags, "a combination of flags", 0, 0xFFFFFFFF,
+                    f"flags {flags!r} are not valid: use a combination of OpenFlags")
 
 
 class Vkgdr:
@@ -87,12 +76,11 @@ class Vkgdr:
     """
 
     def __init__(self, device: int, flags: int = 0) -> None:
-        device = _integer(device, "a device")
-        if not -0x80000000 <= device <= 0x7FFFFFFF:
-            raise VkgdrError(f"there is no CUDA device {device}")
+        device = _integer(device, "a device", -0x80000000, 0x7FFFFFFF,
+                          f"there is no CUDA device {device}")
         self._handle = lib.vkgdr_open(device, _check_flags(flags))
         if not self._handle:
-            _check()
+            raise failure()
         # The memory keeps a reference to the device, so the handle may be freed first.
         weakref.finalize(self, lib.vkgdr_close, self._handle).atexit = False
 
@@ -106,44 +94,24 @@ class Vkgdr:
 
 
 class _Allocation:
-    """The library's memory, which is freed when it is not used any more.
-
-    It is freed when free() was called and no array of it is left. If free()
-    freed it at once, an array of NumPy, which only has an address, could
-    outlive the memory.
+    """The library's memory, which its arrays keep. After RawMemory.free(), it is freed
+    with the last of them: an array of NumPy only has an address.
     """
 
     def __init__(self, handle: int) -> None:
-        self._lock = threading.RLock()
-        self._handle: Optional[int] = handle
-        self._views = 0
-        self._release: Optional[Callable[[int], None]] = None
+        self._handle = handle
+        self.release: Optional[Callable[[int], None]] = None
 
-    def view(self, pointer: int, size: int) -> "ctypes.Array[ctypes.c_ubyte]":
-        """A buffer with the bytes of the memory. The memory exists as long as the
-        buffer.
-        """
-        buffer = (ctypes.c_ubyte * size).from_address(pointer)
-        with self._lock:
-            self._views += 1
-        weakref.finalize(buffer, self._drop_view).atexit = False
+    def view(self) -> "ctypes.Array[ctypes.c_ubyte]":
+        """A buffer with the bytes of the memory."""
+        size = lib.vkgdr_memory_get_size(self._handle)
+        buffer = (ctypes.c_ubyte * size).from_address(lib.vkgdr_memory_get_host_ptr(self._handle))
+        buffer.allocation = self  # type: ignore[attr-defined]
         return buffer
 
-    def free(self, release: Callable[[int], None]) -> None:
-        with self._lock:
-            self._release = release
-            self._free_if_unused()
-
-    def _drop_view(self) -> None:
-        with self._lock:
-            self._views -= 1
-            self._free_if_unused()
-
-    def _free_if_unused(self) -> None:
-        if self._release is None or self._views > 0 or self._handle is None:
-            return
-        handle, self._handle = self._handle, None
-        self._release(handle)
+    def __del__(self) -> None:
+        if self.release is not None and not sys.is_finalizing():
+            self.release(self._handle)
 
 
 class RawMemory:
@@ -165,25 +133,22 @@ class RawMemory:
     """
 
     def __init__(self, owner: Vkgdr, size: int, flags: int = 0) -> None:
-        self._handle: Optional[int] = None
+        self._allocation: Optional[_Allocation] = None
         if not isinstance(owner, Vkgdr):
             raise TypeError(f"the owner is a vkgdr.Vkgdr, not {type(owner).__name__}")
-        size = _integer(size, "the size")
-        if not 0 < size <= _SIZE_MAX:
-            raise VkgdrError(f"{size} bytes cannot be allocated")
+        size = _integer(size, "the size", 1, _SIZE_MAX, f"{size} bytes cannot be allocated")
         if _check_flags(flags):  # memory without a host pointer cannot be used here
             raise VkgdrError(f"the flags are {flags:#x}: they must be 0")
         handle = lib.vkgdr_memory_alloc(owner._handle, size, 0)
         if not handle:
-            _check()
+            raise failure()
         self._owner = owner
-        self._handle = handle
         self._allocation = _Allocation(handle)
 
-    def _live(self) -> int:
-        if self._handle is None:
+    def _live(self) -> _Allocation:
+        if self._allocation is None:
             raise VkgdrError("this memory has been freed")
-        return self._handle
+        return self._allocation
 
     def _releaser(self) -> Callable[[int], None]:
         """Returns a function that frees the memory. It must not refer to this object,
@@ -197,46 +162,43 @@ class RawMemory:
         The CUDA context that was current when the object was constructed must
         still exist. It is safe to call it multiple times.
         """
-        if self._handle is None:
-            return
-        self._handle = None
-        self._allocation.free(self._releaser())
+        allocation, self._allocation = self._allocation, None
+        if allocation is not None:
+            allocation.release = self._releaser()
 
     def __enter__(self: _M) -> _M:
         self._live()
         return self
 
-    def __exit__(
-        self,
-        exc_type: Optional[Type[BaseException]],
-        exc: Optional[BaseException],
-        traceback: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, *exception: Any) -> None:
         self.free()
 
+    def _get(self, name: str) -> Any:
+        return getattr(lib, f"vkgdr_memory_{name}")(self._live()._handle)
+
     def __len__(self) -> int:
-        return lib.vkgdr_memory_get_size(self._live())
+        return self._get("get_size")
 
     def __bool__(self) -> bool:
         """Whether the memory has not been freed. Without this method, Python
         would use the length, which raises an error after free().
         """
-        return self._handle is not None
+        return self._allocation is not None
 
     def __repr__(self) -> str:
-        if self._handle is None:
+        if not self:
             return f"<{type(self).__name__}, freed>"
         return f"<{type(self).__name__} of {len(self)} bytes at {self.device_ptr:#x}>"
 
     @property
     def device_ptr(self) -> int:
         """The CUDA device pointer of the allocation."""
-        return lib.vkgdr_memory_get_device_ptr(self._live())
+        return self._get("get_device_ptr")
 
     @property
     def is_coherent(self) -> bool:
         """Whether the allocation is coherent from the host's point of view."""
-        return lib.vkgdr_memory_is_coherent(self._live())
+        return self._get("is_coherent")
 
     @property
     def non_coherent_atom_size(self) -> int:
@@ -244,17 +206,16 @@ class RawMemory:
 
         If the memory is coherent, it is 1.
         """
-        return lib.vkgdr_memory_non_coherent_atom_size(self._live())
+        return self._get("non_coherent_atom_size")
 
     def _range(self, function: Callable[[int, int, int], None], offset: int, size: int) -> None:
-        handle = self._live()
-        offset, size = _integer(offset, "the offset"), _integer(size, "the size")
-        # ctypes would convert a negative number to a large one, and ignore its upper
-        # bits.
-        if not (0 <= offset <= _SIZE_MAX and 0 <= size <= _SIZE_MAX):
-            raise VkgdrError(f"{size} bytes from {offset} are not a range inside {len(self)} bytes")
-        function(handle, offset, size)
-        _check()
+        handle = self._live()._handle
+        problem = f"{size} bytes from {offset} are not a range inside {len(self)} bytes"
+        function(handle, _integer(offset, "the offset", 0, _SIZE_MAX, problem),
+                 _integer(size, "the size", 0, _SIZE_MAX, problem))
+        message = last_error()
+        if message is not None:
+            raise VkgdrError(message)
 
     def flush(self, offset: int, size: int) -> None:
         """Flush host writes so that they are visible to the device.
@@ -278,14 +239,10 @@ class RawMemory:
         """
         self._range(lib.vkgdr_memory_invalidate, offset, size)
 
-    def _view(self) -> "ctypes.Array[ctypes.c_ubyte]":
-        handle = self._live()
-        return self._allocation.view(lib.vkgdr_memory_get_host_ptr(handle), len(self))
-
     @property
     def __array_interface__(self) -> Dict[str, Any]:
         # NumPy uses the object under "data" as the array's base.
-        return {"version": 3, "shape": (len(self),), "typestr": "|u1", "data": self._view()}
+        return {"version": 3, "shape": (len(self),), "typestr": "|u1", "data": self._live().view()}
 
     @property
     def __cuda_array_interface__(self) -> Dict[str, Any]:
@@ -294,11 +251,5 @@ class RawMemory:
         return {"shape": (len(self),), "typestr": "|u1", "data": data, "version": 3}
 
     def __buffer__(self, flags: int) -> memoryview:
-        """memoryview(memory), from Python 3.12 on. The view keeps a reference to the
-        memory.
-        """
-        return memoryview(self._view()).cast("B")
-
-
-# The module uses VkgdrError.
-from .frames import FrameServer, Frames  # noqa: E402
+        """memoryview(memory), from Python 3.12 on. The view keeps the memory."""
+        return memoryview(self._live().view()).cast("B")

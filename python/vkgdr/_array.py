@@ -3,7 +3,7 @@
 
 import ctypes
 import operator
-from typing import Any, List, Tuple, Union
+from typing import Any, Tuple, Union
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from ._constants import TRSA_OVERRIDE_FORMAT, array3d_flags, array_format, memor
 from ._constants import address_mode as _address_mode
 from ._constants import filter_mode as _filter_mode
 from ._context import Context, ContextDependent, clean_up
-from ._cuda import INVALID_VALUE, LogicError, cu, error, get, pointer, stream_handle, uint
+from ._cuda import INVALID_VALUE, LogicError, cu, error, get, get_two, pointer
+from ._library import fields
 from ._memory import STRIDED, WRITABLE, HostBuffer
 
 __all__ = [
@@ -22,8 +23,6 @@ __all__ = [
     "py_memcpy_atoh", "py_memcpy_htoa",
 ]
 
-_SIZE, _INT, _UINT, _VOID = ctypes.c_size_t, ctypes.c_int, ctypes.c_uint, ctypes.c_void_p
-
 
 class _Structure(ctypes.Structure):
     """A structure whose fields take NumPy's integers, too."""
@@ -32,11 +31,7 @@ class _Structure(ctypes.Structure):
         super().__setattr__(name, operator.index(value) if hasattr(value, "__index__") else value)
 
 
-class ArrayDescriptor(_Structure):
-    """The size and the format of a two-dimensional Array."""
-
-    _fields_ = [("width", _SIZE), ("height", _SIZE), ("_format", _INT), ("num_channels", _UINT)]
-
+class _Descriptor(_Structure):
     @property
     def format(self) -> Any:
         return array_format(self._format) if self._format else 0
@@ -46,14 +41,16 @@ class ArrayDescriptor(_Structure):
         self._format = value
 
 
-class ArrayDescriptor3D(_Structure):
+class ArrayDescriptor(_Descriptor):
+    """The size and the format of a two-dimensional Array."""
+
+    _fields_ = fields("z width z height i _format I num_channels")
+
+
+class ArrayDescriptor3D(_Descriptor):
     """The size, the format and the flags (array3d_flags) of an Array."""
 
-    _fields_ = [
-        ("width", _SIZE), ("height", _SIZE), ("depth", _SIZE), ("_format", _INT),
-        ("num_channels", _UINT), ("flags", _UINT),
-    ]
-    format = ArrayDescriptor.format
+    _fields_ = fields("z width z height z depth i _format I num_channels I flags")
 
 
 class Array(ContextDependent):
@@ -62,14 +59,12 @@ class Array(ContextDependent):
     _owned = False
 
     def __init__(self, descriptor: Union[ArrayDescriptor, ArrayDescriptor3D]) -> None:
-        if isinstance(descriptor, ArrayDescriptor3D):
-            function = "cuArray3DCreate"
-        elif isinstance(descriptor, ArrayDescriptor):
-            function = "cuArrayCreate"
-        else:
+        if not isinstance(descriptor, _Descriptor):
             raise TypeError("an Array is made from an ArrayDescriptor or ArrayDescriptor3D")
+        is_box = isinstance(descriptor, ArrayDescriptor3D)
         self._acquire_context()
-        self.handle = get(function, _VOID, ctypes.byref(descriptor))
+        self.handle = get("cuArray3DCreate" if is_box else "cuArrayCreate", "P",
+                          ctypes.byref(descriptor))
         self._owned = True
 
     @classmethod
@@ -82,8 +77,7 @@ class Array(ContextDependent):
         """Frees the memory now."""
         if self._owned:
             self._owned = False
-            handle = self.handle
-            self._release(lambda: clean_up("cuArrayDestroy", handle))
+            self._release("cuArrayDestroy", self.handle)
 
     def __del__(self) -> None:
         self.free()
@@ -112,117 +106,90 @@ def _array(value: Any) -> int:
 
 
 def memcpy_dtoa(ary: Array, index: int, src: Any, len: int) -> None:  # noqa: A002
-    cu.cuMemcpyDtoA(_array(ary), uint(index), pointer(src), uint(len))
+    cu.cuMemcpyDtoA(_array(ary), index, src, len)
 
 
 def memcpy_atod(dest: Any, ary: Array, index: int, len: int) -> None:  # noqa: A002
-    cu.cuMemcpyAtoD(pointer(dest), _array(ary), uint(index), uint(len))
+    cu.cuMemcpyAtoD(dest, _array(ary), index, len)
 
 
 def memcpy_htoa(ary: Array, index: int, src: Any) -> None:
     with HostBuffer(src) as host:
-        cu.cuMemcpyHtoA(_array(ary), uint(index), host.address, host.size)
+        cu.cuMemcpyHtoA(_array(ary), index, host.address, host.size)
 
 
 def memcpy_atoh(dest: Any, ary: Array, index: int) -> None:
     with HostBuffer(dest, STRIDED | WRITABLE) as host:
-        cu.cuMemcpyAtoH(host.address, _array(ary), uint(index), host.size)
+        cu.cuMemcpyAtoH(host.address, _array(ary), index, host.size)
 
 
 def memcpy_atoa(dest: Array, dest_index: int, src: Array, src_index: int, len: int) -> None:  # noqa: A002
-    cu.cuMemcpyAtoA(_array(dest), uint(dest_index), _array(src), uint(src_index), uint(len))
+    cu.cuMemcpyAtoA(_array(dest), dest_index, _array(src), src_index, len)
 
 
 # The names of _driver in PyCUDA, which its own driver.py and older programs use.
 py_memcpy_htoa, py_memcpy_atoh = memcpy_htoa, memcpy_atoh
 
-
-def _side(name: str, box: bool) -> List[Tuple[str, Any]]:
-    """The fields of one side of CUDA_MEMCPY2D, or of CUDA_MEMCPY3D and its peer form."""
-    fields: List[Tuple[str, Any]] = [(f"{name}_x_in_bytes", _SIZE), (f"{name}_y", _SIZE)]
-    if box:
-        fields += [(f"{name}_z", _SIZE), (f"{name}_lod", _SIZE)]
-    fields += [
-        (f"_{name}_memory_type", _INT), (f"_{name}_host", _VOID),
-        (f"{name}_device", ctypes.c_uint64), (f"_{name}_array", _VOID),
-    ]
-    if box:
-        fields += [(f"_{name}_context", _VOID)]
-    fields += [(f"{name}_pitch", _SIZE)]
-    return fields + ([(f"{name}_height", _SIZE)] if box else [])
+# One side of CUDA_MEMCPY2D, and of CUDA_MEMCPY3D and its peer form.
+_ROWS = """z {0}_x_in_bytes z {0}_y i _{0}_memory_type P _{0}_host D {0}_device
+    P _{0}_array z {0}_pitch """
+_BOX = """z {0}_x_in_bytes z {0}_y z {0}_z z {0}_lod i _{0}_memory_type P _{0}_host
+    D {0}_device P _{0}_array P _{0}_context z {0}_pitch z {0}_height """
+_SIZES = "z width_in_bytes z height"
 
 
 class _Memcpy(_Structure):
-    """What the copies of rows and of boxes have in common."""
+    """What the copies of rows and of boxes have in common. _add_side() adds methods."""
 
-    def _set(self, side: str, kind: int, **values: Any) -> None:
+    def _set(self, side: str, kind: int, source: Any, **values: Any) -> None:
+        for name, value in {"host": None, "array": None, "device": 0, **values}.items():
+            setattr(self, f"{side}_device" if name == "device" else f"_{side}_{name}", value)
         setattr(self, f"_{side}_memory_type", kind)
-        for name in ("host", "array"):
-            setattr(self, f"_{side}_{name}", values.get(name))
-        setattr(self, f"{side}_device", values.get("device", 0))
-        # CUDA needs what is copied until the copy is done.
-        self.__dict__[side] = values.get("keep")
-
-    def _host(self, side: str, source: Any, flags: int) -> None:
-        with HostBuffer(source, flags) as host:
-            self._set(side, memory_type.HOST, host=host.address, keep=source)
-
-    def _unified(self, side: str, source: Any) -> None:
-        try:
-            address = pointer(source)
-        except TypeError:
-            with HostBuffer(source) as host:
-                address = host.address
-        self._set(side, memory_type.UNIFIED, host=address, device=address, keep=source)
-
-    def set_src_host(self, buffer: Any) -> None:
-        self._host("src", buffer, STRIDED)
-
-    def set_dst_host(self, buffer: Any) -> None:
-        self._host("dst", buffer, STRIDED | WRITABLE)
-
-    def set_src_array(self, array: Array) -> None:
-        self._set("src", memory_type.ARRAY, array=_array(array), keep=array)
-
-    def set_dst_array(self, array: Array) -> None:
-        self._set("dst", memory_type.ARRAY, array=_array(array), keep=array)
-
-    def set_src_device(self, devptr: Any) -> None:
-        self._set("src", memory_type.DEVICE, device=pointer(devptr), keep=devptr)
-
-    def set_dst_device(self, devptr: Any) -> None:
-        self._set("dst", memory_type.DEVICE, device=pointer(devptr), keep=devptr)
-
-    def set_src_unified(self, buffer: Any) -> None:
-        """A buffer of Python or memory of the device."""
-        self._unified("src", buffer)
-
-    def set_dst_unified(self, buffer: Any) -> None:
-        """A buffer of Python or memory of the device."""
-        self._unified("dst", buffer)
-
-    @property
-    def src_memory_type(self) -> Any:
-        return memory_type(self._src_memory_type or 1)
-
-    @property
-    def dst_memory_type(self) -> Any:
-        return memory_type(self._dst_memory_type or 1)
+        self.__dict__[side] = source  # CUDA needs it until the copy is done
 
     def _run(self, function: str, stream: Any) -> None:
         if stream is None:
             getattr(cu, function)(ctypes.byref(self))
         else:
-            name = function.replace("Unaligned", "") + "Async"
-            getattr(cu, name)(ctypes.byref(self), stream_handle(stream))
+            getattr(cu, f"{function}Async")(ctypes.byref(self), stream)
+
+
+def _add_side(side: str, flags: int) -> None:
+    """Adds the methods set_src_host() and so on, or those of the destination."""
+
+    def host(self: _Memcpy, buffer: Any) -> None:
+        with HostBuffer(buffer, flags) as data:
+            self._set(side, memory_type.HOST, buffer, host=data.address)
+
+    def array(self: _Memcpy, array: Array) -> None:
+        self._set(side, memory_type.ARRAY, array, array=_array(array))
+
+    def device(self: _Memcpy, devptr: Any) -> None:
+        self._set(side, memory_type.DEVICE, devptr, device=pointer(devptr))
+
+    def unified(self: _Memcpy, buffer: Any) -> None:
+        """A buffer of Python or memory of the device."""
+        try:
+            address = pointer(buffer)
+        except TypeError:
+            with HostBuffer(buffer, flags) as data:
+                address = data.address
+        self._set(side, memory_type.UNIFIED, buffer, host=address, device=address)
+
+    for function in (host, array, device, unified):
+        setattr(_Memcpy, f"set_{side}_{function.__name__}", function)
+    setattr(_Memcpy, f"{side}_memory_type", property(
+        lambda self: memory_type(getattr(self, f"_{side}_memory_type") or 1)))
+
+
+_add_side("src", STRIDED)
+_add_side("dst", STRIDED | WRITABLE)
 
 
 class Memcpy2D(_Memcpy):
     """A copy of rows. Set the source, the destination and the sizes, then call it."""
 
-    _fields_ = _side("src", False) + _side("dst", False) + [
-        ("width_in_bytes", _SIZE), ("height", _SIZE),
-    ]
+    _fields_ = fields(_ROWS.format("src") + _ROWS.format("dst") + _SIZES)
 
     def __call__(self, aligned: Any = True) -> None:
         """Copies, and waits; or with a stream as the argument, does not wait."""
@@ -232,33 +199,26 @@ class Memcpy2D(_Memcpy):
             self._run("cuMemcpy2D", aligned)
 
 
-_BOX = _side("src", True) + _side("dst", True) + [
-    ("width_in_bytes", _SIZE), ("height", _SIZE), ("depth", _SIZE),
-]
-
-
 class Memcpy3D(_Memcpy):
     """A copy of boxes."""
 
-    _fields_ = _BOX
+    _FUNCTION = "cuMemcpy3D"
+    _fields_ = fields(_BOX.format("src") + _BOX.format("dst") + _SIZES + " z depth")
 
     def __call__(self, stream: Any = None) -> None:
-        self._run("cuMemcpy3D", stream)
+        self._run(self._FUNCTION, stream)
 
 
-class Memcpy3DPeer(_Memcpy):
+class Memcpy3DPeer(Memcpy3D):
     """A copy of boxes between contexts."""
 
-    _fields_ = _BOX
+    _FUNCTION = "cuMemcpy3DPeer"
 
     def set_src_context(self, ctx: Context) -> None:
         self._src_context = ctx.handle
 
     def set_dst_context(self, ctx: Context) -> None:
         self._dst_context = ctx.handle
-
-    def __call__(self, stream: Any = None) -> None:
-        self._run("cuMemcpy3DPeer", stream)
 
 
 class _Reference:
@@ -272,7 +232,7 @@ class _Reference:
     @classmethod
     def _of_module(cls, module: Any, function: str, name: str) -> Any:
         result = cls.__new__(cls)
-        result._handle = get(function, _VOID, module._handle, name.encode())
+        result._handle = get(function, "P", module._handle, name)
         result._module = module
         return result
 
@@ -281,7 +241,7 @@ class _Reference:
         self._array = array
 
     def _bound(self, function: str) -> Array:
-        return Array._borrow(get(function, _VOID, self._handle))
+        return Array._borrow(get(function, "P", self._handle))
 
 
 class SurfaceReference(_Reference):
@@ -291,7 +251,7 @@ class SurfaceReference(_Reference):
         raise TypeError("a SurfaceReference is made by Module.get_surfref()")
 
     def set_array(self, array: Array, flags: int = 0) -> None:
-        self._bind("cuSurfRefSetArray", array, uint(flags, 32))
+        self._bind("cuSurfRefSetArray", array, flags)
 
     def get_array(self) -> Array:
         return self._bound("cuSurfRefGetArray")
@@ -301,7 +261,7 @@ class TextureReference(_Reference):
     """A texture of a kernel: Module.get_texref()."""
 
     def __init__(self) -> None:
-        self._handle = get("cuTexRefCreate", _VOID)
+        self._handle = get("cuTexRefCreate", "P")
         self._owned = True
 
     def __del__(self) -> None:
@@ -316,48 +276,43 @@ class TextureReference(_Reference):
 
     def set_address(self, devptr: Any, bytes: int, allow_offset: bool = False) -> int:  # noqa: A002
         """Uses plain memory. Returns the offset that the texture has from the address."""
-        offset = get(
-            "cuTexRefSetAddress", _SIZE, self._handle, pointer(devptr), uint(bytes)
-        )
+        offset: int = get("cuTexRefSetAddress", "z", self._handle, devptr, bytes)
         if offset and not allow_offset:
-            raise error(
-                "texture_reference::set_address", INVALID_VALUE,
-                "texture binding resulted in offset, but allow_offset was false",
-            )
+            raise error("texture_reference::set_address", INVALID_VALUE,
+                        "texture binding resulted in offset, but allow_offset was false")
         self._array = None
         return offset
 
     def set_address_2d(self, devptr: Any, descr: ArrayDescriptor, pitch: int) -> None:
-        cu.cuTexRefSetAddress2D(self._handle, ctypes.byref(descr), pointer(devptr), uint(pitch))
+        cu.cuTexRefSetAddress2D(self._handle, ctypes.byref(descr), devptr, pitch)
 
     def get_address(self) -> int:
-        return get("cuTexRefGetAddress", ctypes.c_uint64, self._handle)
+        return get("cuTexRefGetAddress", "D", self._handle)
 
     def set_format(self, format: int, num_components: int) -> None:  # noqa: A002
-        cu.cuTexRefSetFormat(self._handle, operator.index(format), operator.index(num_components))
+        cu.cuTexRefSetFormat(self._handle, format, num_components)
 
     def get_format(self) -> Tuple[Any, int]:
-        kind, channels = _INT(), _INT()
-        cu.cuTexRefGetFormat(ctypes.byref(kind), ctypes.byref(channels), self._handle)
-        return array_format(kind.value), channels.value
+        kind, channels = get_two("cuTexRefGetFormat", "ii", self._handle)
+        return array_format(kind), channels
 
     def set_address_mode(self, dim: int, am: int) -> None:
-        cu.cuTexRefSetAddressMode(self._handle, operator.index(dim), operator.index(am))
+        cu.cuTexRefSetAddressMode(self._handle, dim, am)
 
     def get_address_mode(self, dim: int) -> Any:
-        return _address_mode(get("cuTexRefGetAddressMode", _INT, self._handle, operator.index(dim)))
+        return _address_mode(get("cuTexRefGetAddressMode", "i", self._handle, dim))
 
     def set_filter_mode(self, fm: int) -> None:
-        cu.cuTexRefSetFilterMode(self._handle, operator.index(fm))
+        cu.cuTexRefSetFilterMode(self._handle, fm)
 
     def get_filter_mode(self) -> Any:
-        return _filter_mode(get("cuTexRefGetFilterMode", _INT, self._handle))
+        return _filter_mode(get("cuTexRefGetFilterMode", "i", self._handle))
 
     def set_flags(self, flags: int) -> None:
-        cu.cuTexRefSetFlags(self._handle, uint(flags, 32))
+        cu.cuTexRefSetFlags(self._handle, flags)
 
     def get_flags(self) -> int:
-        return get("cuTexRefGetFlags", _UINT, self._handle)
+        return get("cuTexRefGetFlags", "I", self._handle)
 
 
 _FORMATS = {
@@ -421,34 +376,28 @@ def _reversed_dims(shape: Tuple[int, ...], order: str) -> Tuple[int, ...]:
     """The width, the height and the depth of an array of NumPy."""
     if len(shape) not in (2, 3):
         raise LogicError("CUDA arrays have 2 or 3 dimensions")
-    dims = tuple(int(length) for length in shape)
-    return dims[::-1] if order == "C" else dims
+    dims = tuple(map(int, shape))
+    return dims[::-1] if _check_order(order) == "C" else dims
 
 
 def matrix_to_array(matrix: Any, order: str, allow_double_hack: bool = False) -> Array:
     """An Array with a matrix. With order "C", tex2D(x, y) is matrix[y, x]."""
-    order = _check_order(order)
-    matrix = np.asarray(matrix, order=order)  # type: ignore[call-overload]
-    return _to_array(
-        matrix, _reversed_dims(matrix.shape, order), matrix.dtype,
-        allow_double_hack and matrix.dtype == np.float64,
-    )
+    data: Any = np.asarray(matrix, order=_check_order(order))  # type: ignore[call-overload]
+    is_wide = allow_double_hack and data.dtype == np.float64
+    return _to_array(data, _reversed_dims(data.shape, order), data.dtype, is_wide)
 
 
 def np_to_array(nparray: Any, order: str, allowSurfaceBind: bool = False) -> Array:  # noqa: N803
     """An Array with an array of NumPy of 2 or 3 dimensions."""
-    order = _check_order(order)
-    data: Any = np.asarray(nparray, order=order)  # type: ignore[call-overload]
-    dims = _reversed_dims(data.shape, order)
-    return _to_array(data, dims, data.dtype, True, surface=allowSurfaceBind)
+    data: Any = np.asarray(nparray, order=_check_order(order))  # type: ignore[call-overload]
+    return _to_array(data, _reversed_dims(data.shape, order), data.dtype, True,
+                     surface=allowSurfaceBind)
 
 
 def gpuarray_to_array(gpuarray: Any, order: str, allowSurfaceBind: bool = False) -> Array:  # noqa: N803
     """An Array with a GPUArray of 2 or 3 dimensions."""
-    dims = _reversed_dims(gpuarray.shape, _check_order(order))
-    return _to_array(
-        gpuarray.ptr, dims, gpuarray.dtype, True, surface=allowSurfaceBind, on_device=True
-    )
+    return _to_array(gpuarray.ptr, _reversed_dims(gpuarray.shape, order), gpuarray.dtype, True,
+                     surface=allowSurfaceBind, on_device=True)
 
 
 def make_multichannel_2d_array(matrix: Any, order: str) -> Array:

@@ -4,13 +4,12 @@ init() and the profiler.
 """
 
 import ctypes
-import operator
 import sys
 import threading
 from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 from ._constants import compute_mode, device_attribute, func_cache, shared_config
-from ._cuda import CUDA_VERSION, DEINITIALIZED, INVALID_CONTEXT, LogicError, cu, error, get, uint
+from ._cuda import CUDA_VERSION, DEINITIALIZED, INVALID_CONTEXT, LogicError, cu, error, get
 
 __all__ = [
     "Context", "Device", "get_driver_version", "get_version", "init", "initialize_profiler",
@@ -28,17 +27,17 @@ def get_version() -> Tuple[int, int, int]:
 def get_driver_version() -> int:
     """The newest version of CUDA that the driver supports, such as 12040."""
     cu.load()
-    return get("cuDriverGetVersion", ctypes.c_int)
+    return get("cuDriverGetVersion", "i")
 
 
 def init(flags: int = 0) -> None:
     """Loads and initializes the driver. All functions but the versions need it."""
     cu.load()
-    cu.cuInit(uint(flags, 32))
+    cu.cuInit(flags)
 
 
 def initialize_profiler(config_file: str, output_file: str, output_mode: int) -> None:
-    cu.cuProfilerInitialize(config_file.encode(), output_file.encode(), output_mode)
+    cu.cuProfilerInitialize(config_file, output_file, output_mode)
 
 
 def start_profiler() -> None:
@@ -70,16 +69,23 @@ class _Stack(threading.local):
 _stack = _Stack()
 
 
-def _pop_current() -> None:
-    if _stack.contexts:
-        get("cuCtxPopCurrent", ctypes.c_void_p)
-
-
 def current_context() -> Optional["Context"]:
     contexts = _stack.contexts
     while contexts and not contexts[-1]._valid:
         contexts.pop()
     return contexts[-1] if contexts else None
+
+
+def _pop_current() -> None:
+    if _stack.contexts:
+        get("cuCtxPopCurrent", "P")
+
+
+def _restore_current() -> None:
+    """Makes the topmost context of the stack current in CUDA."""
+    context = current_context()
+    if context is not None:
+        cu.cuCtxPushCurrent(context.handle)
 
 
 class Context:
@@ -88,10 +94,9 @@ class Context:
     def __init__(self, dev: "Device", flags: int = 0) -> None:
         _pop_current()
         try:
-            handle = get("cuCtxCreate", ctypes.c_void_p, uint(flags, 32), dev._device)
+            handle = get("cuCtxCreate", "P", flags, dev._device)
         except Exception:
-            if _stack.contexts:
-                cu.cuCtxPushCurrent(_stack.contexts[-1].handle)
+            _restore_current()
             raise
         self._set(handle, None)
         _stack.contexts.append(self)
@@ -112,7 +117,7 @@ class Context:
     @staticmethod
     def attach(flags: int = 0) -> "Context":
         """Returns the context that is current in CUDA, which other code has made."""
-        result = Context._wrap(get("cuCtxAttach", ctypes.c_void_p, uint(flags, 32)))
+        result = Context._wrap(get("cuCtxAttach", "P", flags))
         _stack.contexts.append(result)
         return result
 
@@ -131,18 +136,14 @@ class Context:
     def detach(self) -> None:
         """Decrements the reference count of the context, which is deleted at 0."""
         if not self._valid:
-            raise error(
-                "context::detach", INVALID_CONTEXT, "cannot detach from invalid context"
-            )
+            raise error("context::detach", INVALID_CONTEXT, "cannot detach from invalid context")
         was_current = current_context() is self
         if not was_current:
             cu.cuCtxPushCurrent(self.handle)
         self._valid = False
         self._leave()
         if was_current:
-            below = current_context()
-            if below is not None:
-                cu.cuCtxPushCurrent(below.handle)
+            _restore_current()
 
     def __del__(self) -> None:
         if getattr(self, "_valid", False) and not self._is_borrowed:
@@ -157,8 +158,7 @@ class Context:
         try:
             cu.cuCtxPushCurrent(self.handle)
         except Exception:
-            if _stack.contexts:
-                cu.cuCtxPushCurrent(_stack.contexts[-1].handle)
+            _restore_current()
             raise
         _stack.contexts.append(self)
 
@@ -169,9 +169,7 @@ class Context:
             raise error("context::pop", INVALID_CONTEXT, "cannot pop non-current context")
         _pop_current()
         _stack.contexts.pop()
-        below = current_context()
-        if below is not None:
-            cu.cuCtxPushCurrent(below.handle)
+        _restore_current()
 
     @staticmethod
     def get_current() -> Optional["Context"]:
@@ -179,7 +177,7 @@ class Context:
 
     @staticmethod
     def get_device() -> "Device":
-        return Device._wrap(get("cuCtxGetDevice", ctypes.c_int))
+        return Device._wrap(get("cuCtxGetDevice", "i"))
 
     @staticmethod
     def synchronize() -> None:
@@ -188,34 +186,34 @@ class Context:
 
     @staticmethod
     def set_limit(limit: int, value: int) -> None:
-        cu.cuCtxSetLimit(operator.index(limit), uint(value))
+        cu.cuCtxSetLimit(limit, value)
 
     @staticmethod
     def get_limit(limit: int) -> int:
-        return get("cuCtxGetLimit", ctypes.c_size_t, operator.index(limit))
+        return get("cuCtxGetLimit", "z", limit)
 
     @staticmethod
     def set_cache_config(cc: int) -> None:
-        cu.cuCtxSetCacheConfig(operator.index(cc))
+        cu.cuCtxSetCacheConfig(cc)
 
     @staticmethod
     def get_cache_config() -> Any:
-        return func_cache(get("cuCtxGetCacheConfig", ctypes.c_int))
+        return func_cache(get("cuCtxGetCacheConfig", "i"))
 
     @staticmethod
     def set_shared_config(sc: int) -> None:
-        cu.cuCtxSetSharedMemConfig(operator.index(sc))
+        cu.cuCtxSetSharedMemConfig(sc)
 
     @staticmethod
     def get_shared_config() -> Any:
-        return shared_config(get("cuCtxGetSharedMemConfig", ctypes.c_int))
+        return shared_config(get("cuCtxGetSharedMemConfig", "i"))
 
     @staticmethod
     def enable_peer_access(peer: "Context", flags: int = 0) -> None:
-        cu.cuCtxEnablePeerAccess(_check(peer).handle, uint(flags, 32))
+        cu.cuCtxEnablePeerAccess(_check(peer).handle, flags)
 
     @staticmethod
-    def disable_peer_access(peer: "Context") -> None:
+    def disable_peer_access(peer: "Context", flags: int = 0) -> None:
         cu.cuCtxDisablePeerAccess(_check(peer).handle)
 
     def get_api_version(self) -> int:
@@ -236,12 +234,15 @@ def _check(context: Any) -> Context:
     return context
 
 
-def _borrow_current() -> Optional[Context]:
-    """The context that other code, such as GstVkgdr's, has made current. It is not
-    given back.
-    """
-    handle = get("cuCtxGetCurrent", ctypes.c_void_p)
-    return Context._wrap(handle, is_borrowed=True) if handle else None
+def acquire_context() -> Context:
+    """The current context. That of other code, such as GstVkgdr, is not given back."""
+    context = current_context()
+    if context is not None:
+        return context
+    handle = get("cuCtxGetCurrent", "P")
+    if not handle:
+        raise error("explicit_context_dependent", INVALID_CONTEXT, "no currently active context?")
+    return Context._wrap(handle, is_borrowed=True)
 
 
 class ContextDependent:
@@ -249,21 +250,14 @@ class ContextDependent:
 
     _context: Optional[Context] = None
 
-    def _acquire_context(self) -> Context:
-        self._context = current_context() or _borrow_current()
-        if self._context is None:
-            raise error(
-                "explicit_context_dependent", INVALID_CONTEXT, "no currently active context?"
-            )
-        return self._context
+    def _acquire_context(self) -> None:
+        self._context = acquire_context()
 
-    def _release(self, call: Callable[[], None]) -> None:
-        """Calls a function that frees the object, in its context. An object of a
-        context that has ended was freed with it.
-        """
+    def _release(self, function: str, handle: Any) -> None:
+        """Frees the object in its context. If the context has ended, it was freed with it."""
         context, self._context = self._context, None
         if context is not None:
-            in_context(context, call)
+            in_context(context, lambda: clean_up(function, handle))
 
 
 def in_context(context: Context, call: Callable[[], Any]) -> Any:
@@ -287,13 +281,8 @@ class Device:
     """
 
     def __init__(self, number: Union[int, str]) -> None:
-        if isinstance(number, str):
-            self._device = get("cuDeviceGetByPCIBusId", ctypes.c_int, number.encode())
-        else:
-            ordinal = operator.index(number)
-            if not -(1 << 31) <= ordinal < 1 << 31:
-                raise OverflowError(f"there is no device {ordinal}")
-            self._device = get("cuDeviceGet", ctypes.c_int, ordinal)
+        by_address = isinstance(number, str)
+        self._device = get("cuDeviceGetByPCIBusId" if by_address else "cuDeviceGet", "i", number)
 
     @classmethod
     def _wrap(cls, device: int) -> "Device":
@@ -303,7 +292,7 @@ class Device:
 
     @staticmethod
     def count() -> int:
-        return get("cuDeviceGetCount", ctypes.c_int)
+        return get("cuDeviceGetCount", "i")
 
     def _text(self, function: str) -> str:
         buffer = ctypes.create_string_buffer(1024)
@@ -317,16 +306,13 @@ class Device:
         return self._text("cuDeviceGetPCIBusId")
 
     def compute_capability(self) -> Tuple[int, int]:
-        return (
-            self.get_attribute(device_attribute.COMPUTE_CAPABILITY_MAJOR),
-            self.get_attribute(device_attribute.COMPUTE_CAPABILITY_MINOR),
-        )
+        return self.compute_capability_major, self.compute_capability_minor
 
     def total_memory(self) -> int:
-        return get("cuDeviceTotalMem", ctypes.c_size_t, self._device)
+        return get("cuDeviceTotalMem", "z", self._device)
 
     def get_attribute(self, attr: int) -> Any:
-        value = get("cuDeviceGetAttribute", ctypes.c_int, operator.index(attr), self._device)
+        value = get("cuDeviceGetAttribute", "i", attr, self._device)
         return compute_mode(value) if attr == device_attribute.COMPUTE_MODE else value
 
     def get_attributes(self) -> Dict[Any, Any]:
@@ -352,11 +338,10 @@ class Device:
         """Returns the context that CUDA's runtime, PyTorch and GstVkgdr use. It is not
         made current: push() does that.
         """
-        handle = get("cuDevicePrimaryCtxRetain", ctypes.c_void_p, self._device)
-        return Context._wrap(handle, self._device)
+        return Context._wrap(get("cuDevicePrimaryCtxRetain", "P", self._device), self._device)
 
     def can_access_peer(self, dev: "Device") -> bool:
-        return bool(get("cuDeviceCanAccessPeer", ctypes.c_int, self._device, dev._device))
+        return bool(get("cuDeviceCanAccessPeer", "i", self._device, dev._device))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Device) and self._device == other._device

@@ -6,9 +6,9 @@ arguments. The classes of vkgdr.driver are built on it.
 import ctypes
 import operator
 import os
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional, Tuple
 
-from ._library import last_error, lib
+from ._library import last_error, lib, types
 
 __all__ = ["Error", "LaunchError", "LogicError", "MemoryError", "RuntimeError"]
 
@@ -24,6 +24,7 @@ NO_DEVICE = 100
 INVALID_CONTEXT = 201
 INVALID_HANDLE = 400
 NOT_READY = 600
+LAUNCH_FAILED = 719
 NOT_SUPPORTED = 801
 
 
@@ -38,7 +39,9 @@ class MemoryError(Error):  # noqa: A001 # PyCUDA's name
 
 
 class LogicError(Error):
-    """A call that is wrong in itself, such as one with an invalid argument."""
+    """A call that is wrong in itself, such as one with an invalid argument: all codes
+    but those of the other classes.
+    """
 
 
 class LaunchError(Error):
@@ -49,57 +52,26 @@ class RuntimeError(Error):  # noqa: A001 # PyCUDA's name
     """A failure that does not depend on the program, such as a missing device."""
 
 
-# All other codes are LogicError.
+# 701 to 703: out of resources, timeout, texturing; 209 no binary for this GPU; 214 ECC
+# error; 301 file not found; 999 unknown.
 _CLASSES: Dict[int, type] = {
-    OUT_OF_MEMORY: MemoryError,
-    701: LaunchError,  # out of resources
-    702: LaunchError,  # timeout
-    703: LaunchError,  # incompatible texturing
-    719: LaunchError,  # launch failed
-    100: RuntimeError,  # no device
-    209: RuntimeError,  # no binary for this GPU
-    214: RuntimeError,  # uncorrectable ECC error
-    301: RuntimeError,  # file not found
-    600: RuntimeError,  # not ready
-    999: Error,
-}
-
-# The texts of errors that may occur before a driver is loaded.
-_TEXTS = {
-    INVALID_VALUE: "invalid argument",
-    OUT_OF_MEMORY: "out of memory",
-    NOT_INITIALIZED: "initialization error",
-    NO_DEVICE: "no CUDA-capable device is detected",
-    INVALID_CONTEXT: "invalid device context",
-    INVALID_HANDLE: "invalid resource handle",
-    NOT_SUPPORTED: "operation not supported",
+    OUT_OF_MEMORY: MemoryError, 999: Error,
+    **dict.fromkeys((701, 702, 703, LAUNCH_FAILED), LaunchError),
+    **dict.fromkeys((NO_DEVICE, 209, 214, 301, NOT_READY), RuntimeError),
 }
 
 
 def error(routine: str, code: int, text: str = "") -> Error:
     """Returns the exception for a code, of the class that PyCUDA uses for it."""
-    words = _TEXTS.get(code)
+    words = "the driver is not initialized" if code == NOT_INITIALIZED else f"error {code}"
     if cu.loaded:
         pointer = ctypes.c_char_p()
         if cu.raw("cuGetErrorString")(code, ctypes.byref(pointer)) == 0 and pointer.value:
             words = pointer.value.decode(errors="replace")
-    message = f"{routine} failed: {words or f'error {code}'}"
-    result: Error = _CLASSES.get(code, LogicError)(message + (f" - {text}" if text else ""))
+    message = f"{routine} failed: {words}" + (f" - {text}" if text else "")
+    result: Error = _CLASSES.get(code, LogicError)(message)
     result.code = code
     return result
-
-
-_TYPES = {
-    "P": ctypes.c_void_p,
-    "D": ctypes.c_uint64,
-    "z": ctypes.c_size_t,
-    "i": ctypes.c_int,
-    "I": ctypes.c_uint,
-    "B": ctypes.c_ubyte,
-    "H": ctypes.c_ushort,
-    "f": ctypes.c_float,
-    "s": ctypes.c_char_p,
-}
 
 
 class IpcHandle(ctypes.Structure):
@@ -108,7 +80,8 @@ class IpcHandle(ctypes.Structure):
     _fields_ = [("reserved", ctypes.c_char * 64)]
 
 
-# Functions, the version of their symbol, and their arguments.
+# Functions, the version of their symbol, and their arguments. S is a stream, X an
+# IpcHandle.
 _PROTOTYPES = """
 cuGetErrorString iP  cuDriverGetVersion P  cuInit I
 cuDeviceGetCount P  cuDeviceGet Pi  cuDeviceGetByPCIBusId Ps  cuDeviceGetName Pii
@@ -120,26 +93,26 @@ cuCtxSetLimit iz  cuCtxGetLimit Pi  cuCtxGetCacheConfig P  cuCtxSetCacheConfig i
 cuCtxGetSharedMemConfig P  cuCtxSetSharedMemConfig i  cuCtxGetApiVersion PP
 cuCtxEnablePeerAccess PI  cuCtxDisablePeerAccess P
 cuStreamCreate PI  cuStreamDestroy_v2 P  cuStreamSynchronize P  cuStreamQuery P
-cuStreamWaitEvent PPI  cuStreamAttachMemAsync PDzI
-cuEventCreate PI  cuEventDestroy_v2 P  cuEventRecord PP  cuEventSynchronize P
+cuStreamWaitEvent PPI  cuStreamAttachMemAsync SDzI
+cuEventCreate PI  cuEventDestroy_v2 P  cuEventRecord PS  cuEventSynchronize P
 cuEventQuery P  cuEventElapsedTime PPP  cuIpcGetEventHandle PP  cuIpcOpenEventHandle PX
 cuMemGetInfo_v2 PP  cuMemAlloc_v2 Pz  cuMemAllocPitch_v2 PPzzI  cuMemFree_v2 D
 cuMemGetAddressRange_v2 PPD  cuPointerGetAttribute PiD  cuIpcGetMemHandle PD
 cuIpcOpenMemHandle_v2 PXI  cuIpcCloseMemHandle D
-cuMemAllocManaged PzI  cuMemAdvise Dzii  cuMemPrefetchAsync DziP
+cuMemAllocManaged PzI  cuMemAdvise Dzii  cuMemPrefetchAsync DziS
 cuMemHostAlloc PzI  cuMemFreeHost P  cuMemHostGetDevicePointer_v2 PPI  cuMemHostGetFlags PP
 cuMemHostRegister_v2 PzI  cuMemHostUnregister P
 cuMemsetD8_v2 DBz  cuMemsetD16_v2 DHz  cuMemsetD32_v2 DIz
 cuMemsetD2D8_v2 DzBzz  cuMemsetD2D16_v2 DzHzz  cuMemsetD2D32_v2 DzIzz
-cuMemsetD8Async DBzP  cuMemsetD16Async DHzP  cuMemsetD32Async DIzP
-cuMemsetD2D8Async DzBzzP  cuMemsetD2D16Async DzHzzP  cuMemsetD2D32Async DzIzzP
-cuMemcpyHtoD_v2 DPz  cuMemcpyHtoDAsync_v2 DPzP  cuMemcpyDtoH_v2 PDz  cuMemcpyDtoHAsync_v2 PDzP
-cuMemcpyDtoD_v2 DDz  cuMemcpyDtoDAsync_v2 DDzP
-cuMemcpyPeer DPDPz  cuMemcpyPeerAsync DPDPzP
+cuMemsetD8Async DBzS  cuMemsetD16Async DHzS  cuMemsetD32Async DIzS
+cuMemsetD2D8Async DzBzzS  cuMemsetD2D16Async DzHzzS  cuMemsetD2D32Async DzIzzS
+cuMemcpyHtoD_v2 DPz  cuMemcpyHtoDAsync_v2 DPzS  cuMemcpyDtoH_v2 PDz  cuMemcpyDtoHAsync_v2 PDzS
+cuMemcpyDtoD_v2 DDz  cuMemcpyDtoDAsync_v2 DDzS
+cuMemcpyPeer DPDPz  cuMemcpyPeerAsync DPDPzS
 cuMemcpyDtoA_v2 PzDz  cuMemcpyAtoD_v2 DPzz  cuMemcpyHtoA_v2 PzPz  cuMemcpyAtoH_v2 PPzz
 cuMemcpyAtoA_v2 PzPzz
-cuMemcpy2D_v2 P  cuMemcpy2DUnaligned_v2 P  cuMemcpy2DAsync_v2 PP  cuMemcpy3D_v2 P
-cuMemcpy3DAsync_v2 PP  cuMemcpy3DPeer P  cuMemcpy3DPeerAsync PP
+cuMemcpy2D_v2 P  cuMemcpy2DUnaligned_v2 P  cuMemcpy2DAsync_v2 PS  cuMemcpy3D_v2 P
+cuMemcpy3DAsync_v2 PS  cuMemcpy3DPeer P  cuMemcpy3DPeerAsync PS
 cuArrayCreate_v2 PP  cuArray3DCreate_v2 PP  cuArrayDestroy P  cuArrayGetDescriptor_v2 PP
 cuArray3DGetDescriptor_v2 PP
 cuTexRefCreate P  cuTexRefDestroy P  cuTexRefSetArray PPI  cuTexRefGetArray PP
@@ -154,13 +127,13 @@ cuModuleGetSurfRef PPs
 cuLinkCreate_v2 IPPP  cuLinkAddData_v2 PiPzsIPP  cuLinkAddFile_v2 PisIPP
 cuLinkComplete PPP  cuLinkDestroy P
 cuFuncGetAttribute PiP  cuFuncSetAttribute Pii  cuFuncSetCacheConfig Pi
-cuFuncSetSharedMemConfig Pi  cuLaunchKernel PIIIIIIIPPP
+cuFuncSetSharedMemConfig Pi  cuLaunchKernelEx PPPP
 cuProfilerInitialize ssi  cuProfilerStart -  cuProfilerStop -
 """
 
 
 class _Driver:
-    """The entry points as attributes, which raise an exception if they fail.
+    """The entry points as attributes.
 
     libvkgdr loads the driver, so that VKGDR_DRIVER and softcuda work as everywhere.
     """
@@ -201,20 +174,21 @@ class _Driver:
             function = getattr(self._library, symbol, None)
             if function is None:
                 raise error(name, NOT_SUPPORTED, "this version of CUDA does not have it any more")
-            function.argtypes = [
-                IpcHandle if letter == "X" else _TYPES[letter]
-                for letter in arguments.replace("-", "")
-            ]
+            function.argtypes = types(arguments, X=IpcHandle, S=ctypes.c_void_p)
             self._raw[name] = function
         return function
 
     def __getattr__(self, name: str) -> Callable[..., None]:
+        """The function with converted arguments, which raises an exception if it fails."""
         if name not in self._prototypes:
             raise AttributeError(name)
         function = self.raw(name)
+        convert = [_CONVERTERS.get(letter) for letter in self._prototypes[name][1] if letter != "-"]
 
         def call(*arguments: Any) -> None:
-            result = function(*arguments)
+            result = function(*(
+                change(argument) if change else argument
+                for change, argument in zip(convert, arguments)))
             if result:
                 raise error(name, result)
 
@@ -225,11 +199,18 @@ class _Driver:
 cu = _Driver()
 
 
-def get(name: str, kind: Any, *arguments: Any) -> Any:
-    """Calls a function that writes a value of a type to its first argument."""
-    value = kind()
+def get(name: str, kind: str, *arguments: Any) -> Any:
+    """Calls a function that writes a value, whose type is a letter, to its first argument."""
+    value = types(kind)[0]()
     getattr(cu, name)(ctypes.byref(value), *arguments)
     return value.value
+
+
+def get_two(name: str, kind: str, *arguments: Any) -> Tuple[Any, Any]:
+    """The same for a function that writes two values."""
+    first, second = (make() for make in types(kind))
+    getattr(cu, name)(ctypes.byref(first), ctypes.byref(second), *arguments)
+    return first.value, second.value
 
 
 def uint(value: Any, bits: int = 64) -> int:
@@ -240,33 +221,47 @@ def uint(value: Any, bits: int = 64) -> int:
     return number
 
 
+def _int(value: Any) -> int:
+    number = operator.index(value)
+    if not -(1 << 31) <= number < 1 << 31:
+        raise OverflowError(f"{number} is not an integer of 32 bits")
+    return number
+
+
 def pointer(value: Any) -> int:
-    """Converts a device pointer: an integer, an object that can be converted to one
-    (DeviceAllocation, PointerHolderBase), or one with __cuda_array_interface__.
+    """Converts a device pointer: an integer, memory with __cuda_array_interface__, or an
+    object that can be converted to an integer (PointerHolderBase).
     """
-    try:
-        return uint(value)
-    except TypeError:
-        pass
-    interface = getattr(value, "__cuda_array_interface__", None)
-    if interface is None:
-        raise TypeError(
-            f"a device pointer is an integer or an object of the device, not "
-            f"{type(value).__name__}"
-        )
-    return uint(interface["data"][0])
+    if not isinstance(value, int):
+        # Before __index__(), which an array with a single integer has, too.
+        interface = getattr(value, "__cuda_array_interface__", None)
+        if interface is not None:
+            value = interface["data"][0]
+        elif not hasattr(value, "__index__"):
+            raise TypeError("a device pointer is an integer or memory of the device, not "
+                            f"{type(value).__name__}")
+    return uint(value)
 
 
 def stream_handle(stream: Any) -> Optional[int]:
-    """The handle of a Stream, of None (the default stream), of GstVkgdr's Stream, or
-    of an object with __cuda_stream__.
+    """The handle of None (the default stream), a Stream, or a stream of GstVkgdr,
+    PyTorch, CuPy or cuda.core.
     """
     if stream is None:
         return None
-    handle = getattr(stream, "handle", None)
-    if handle is None:
-        protocol = getattr(stream, "__cuda_stream__", None)
-        if protocol is None:
-            raise TypeError(f"a stream is a Stream or None, not {type(stream).__name__}")
-        handle = (protocol() if callable(protocol) else protocol)[1]
-    return uint(handle) or None
+    for name in ("handle", "cuda_stream", "ptr"):
+        handle = getattr(stream, name, None)
+        if hasattr(handle, "__index__"):
+            return uint(handle) or None
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if protocol is None:
+        raise TypeError(f"a stream is a Stream or None, not {type(stream).__name__}")
+    return uint((protocol() if callable(protocol) else protocol)[1]) or None
+
+
+# How arguments are converted, by the letter of their type.
+_CONVERTERS: Dict[str, Callable[[Any], Any]] = {
+    "D": pointer, "S": stream_handle, "i": _int, "s": os.fsencode, "z": uint,
+    "I": lambda value: uint(value, 32), "H": lambda value: uint(value, 16),
+    "B": lambda value: uint(value, 8),
+}

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Host memory of vkgdr.driver: page-locked, aligned, registered and managed arrays."""
 
-import ctypes
 import operator
-from typing import Any, Callable, Dict, Optional, Tuple, Type
+from typing import Any, Callable, Dict, Optional, Tuple
 
 import numpy as np
 
-from ._context import ContextDependent, clean_up
-from ._cuda import INVALID_HANDLE, INVALID_VALUE, cu, error, get, stream_handle, uint
-from ._memory import DeviceAllocation, retry_after_collection
+from ._context import ContextDependent
+from ._cuda import INVALID_HANDLE, INVALID_VALUE, cu, error, get, uint
+from ._memory import DeviceAllocation, retry
 
 __all__ = [
     "AlignedHostAllocation", "HostAllocation", "HostPointer", "ManagedAllocation",
@@ -22,26 +21,30 @@ __all__ = [
 
 
 class ArrayOwner:
-    """The base of an array. NumPy gets the address and the layout from here."""
+    """Memory that is the base of an array. NumPy gets its address and layout from here."""
 
     _layout: Optional[Dict[str, Any]] = None
+    _size: int
 
-    def _bytes(self) -> Tuple[int, int]:
-        """The address and the size."""
+    def _live(self) -> int:
+        """The address. Raises an exception if the memory has been freed."""
         raise NotImplementedError
+
+    def __len__(self) -> int:
+        return self._size
 
     @property
     def __array_interface__(self) -> Dict[str, Any]:
-        address, size = self._bytes()
-        result = {"version": 3, "shape": (size,), "typestr": "|u1", "data": (address, False)}
-        return {**result, **(self._layout or {})}
+        plain = {"version": 3, "shape": (len(self),), "typestr": "|u1",
+                 "data": (self._live(), False)}
+        return {**plain, **(self._layout or {})}
 
     def _array(self, dims: Tuple[int, ...], dtype: Any, order: str) -> Any:
-        strides, stride = [0] * len(dims), dtype.itemsize
-        for axis in range(len(dims)) if order == "F" else reversed(range(len(dims))):
-            strides[axis] = stride
-            stride *= dims[axis]
-        self._layout = {"shape": dims, "strides": tuple(strides),
+        steps = [dtype.itemsize]
+        for length in (dims[::-1] if order == "C" else dims)[:-1]:
+            steps.append(steps[-1] * length)
+        strides = tuple(steps[: len(dims)])
+        self._layout = {"shape": dims, "strides": strides[::-1] if order == "C" else strides,
                         "typestr": f"|V{dtype.itemsize}"}
         result: Any = np.asarray(self)
         result.dtype = dtype  # the interface cannot describe every type
@@ -51,8 +54,8 @@ class ArrayOwner:
 class HostPointer(ArrayOwner, ContextDependent):
     """Memory of the CPU that the device knows. Arrays have it as `base`."""
 
+    _FREE: str
     _address: Optional[int] = None
-    _size = 0
 
     def __init__(self) -> None:
         raise TypeError(f"{type(self).__name__} is made by the functions that return arrays")
@@ -68,9 +71,6 @@ class HostPointer(ArrayOwner, ContextDependent):
     def _allocate(self, size: int, argument: int) -> int:
         raise NotImplementedError
 
-    def _give_back(self, address: int) -> None:
-        raise NotImplementedError
-
     def _live(self) -> int:
         if self._address is None:
             raise error(type(self).__name__, INVALID_HANDLE, "it has been freed")
@@ -78,10 +78,8 @@ class HostPointer(ArrayOwner, ContextDependent):
 
     def free(self) -> None:
         """Frees the memory now. Its arrays must not be used any more."""
-        address, self._address = self._address, None
-        if address is None:
-            raise error(f"{type(self).__name__}::free", INVALID_HANDLE)
-        self._give_back(address)
+        address, self._address = self._live(), None
+        self._release(self._FREE, address)
 
     def __del__(self) -> None:
         if self._address is not None:
@@ -89,30 +87,20 @@ class HostPointer(ArrayOwner, ContextDependent):
 
     def get_device_pointer(self) -> int:
         """The address of the memory on the device."""
-        return get("cuMemHostGetDevicePointer", ctypes.c_uint64, self._live(), 0)
-
-    def _bytes(self) -> Tuple[int, int]:
-        return self._live(), self._size
+        return get("cuMemHostGetDevicePointer", "D", self._live(), 0)
 
 
 class PagelockedHostAllocation(HostPointer):
     """Page-locked memory, which the device copies faster, and while the CPU works."""
 
-    def _allocate(self, size: int, argument: int) -> int:
-        flags = uint(argument, 32)
-        return retry_after_collection(
-            lambda: get("cuMemHostAlloc", ctypes.c_void_p, size, flags)
-        )
+    _FREE = "cuMemFreeHost"
 
-    def _give_back(self, address: int) -> None:
-        self._release(lambda: clean_up("cuMemFreeHost", address))
+    def _allocate(self, size: int, argument: int) -> int:
+        return retry(get, "cuMemHostAlloc", "P", size, argument)
 
     def get_flags(self) -> int:
         """The flags of host_alloc_flags, and those that the driver added."""
-        return get("cuMemHostGetFlags", ctypes.c_uint, self._live())
-
-    def __len__(self) -> int:
-        return self._size
+        return get("cuMemHostGetFlags", "I", self._live())
 
 
 HostAllocation = PagelockedHostAllocation
@@ -126,34 +114,32 @@ def mem_host_alloc(size: int, flags: int = 0) -> PagelockedHostAllocation:
 class AlignedHostAllocation(HostPointer):
     """Memory that begins at a multiple of a number of bytes."""
 
+    _FREE = ""
+
     def _allocate(self, size: int, argument: int) -> int:
         alignment = operator.index(argument)
         if alignment <= 0 or alignment & (alignment - 1):
             raise error("aligned_malloc", INVALID_VALUE, "alignment must be a power of two")
         self._storage: Any = np.empty(size + alignment - 1, np.uint8)
-        address = self._storage.__array_interface__["data"][0]
-        return (address + alignment - 1) & -alignment
+        return (self._storage.ctypes.data + alignment - 1) & -alignment
 
-    def _give_back(self, address: int) -> None:
+    def _release(self, function: str, handle: Any) -> None:
         self._storage = None
 
 
 class RegisteredHostMemory(HostPointer):
     """Memory that was page-locked after its allocation. `base` is its owner."""
 
+    _FREE = "cuMemHostUnregister"
     base: Any = None
 
     @classmethod
     def _register(cls, array: Any, flags: int) -> "RegisteredHostMemory":
         result = cls.__new__(cls)
         result._acquire_context()
-        address = array.__array_interface__["data"][0]
-        cu.cuMemHostRegister(address, array.nbytes, uint(flags, 32))
-        result._size, result._address, result.base = array.nbytes, address, array
+        cu.cuMemHostRegister(array.ctypes.data, array.nbytes, flags)
+        result._size, result._address, result.base = array.nbytes, array.ctypes.data, array
         return result
-
-    def _give_back(self, address: int) -> None:
-        self._release(lambda: clean_up("cuMemHostUnregister", address))
 
     unregister = HostPointer.free
 
@@ -163,13 +149,11 @@ class ManagedAllocation(ArrayOwner, DeviceAllocation):
 
     @classmethod
     def _managed(cls, size: int, flags: int) -> "ManagedAllocation":
-        flags = uint(flags, 32) or 1  # GLOBAL; CUDA does not take 0
-        return cls._make(
-            lambda: retry_after_collection(
-                lambda: get("cuMemAllocManaged", ctypes.c_uint64, size, flags)
-            ),
-            size,
-        )
+        # 1 is GLOBAL; CUDA does not take 0.
+        return cls._make(size, retry, get, "cuMemAllocManaged", "D", size, flags or 1)
+
+    def _live(self) -> int:
+        return self._address()
 
     def get_device_pointer(self) -> int:
         """The address, which is the same for the CPU and the device."""
@@ -177,25 +161,19 @@ class ManagedAllocation(ArrayOwner, DeviceAllocation):
 
     def attach(self, mem_flags: int, stream: Any = None) -> None:
         """Says who may use the memory: a value of mem_attach_flags."""
-        cu.cuStreamAttachMemAsync(
-            stream_handle(stream), self._address(), 0, uint(mem_flags, 32)
-        )
+        cu.cuStreamAttachMemAsync(stream, self._address(), 0, mem_flags)
 
     def advise(self, advice: int, device: int = 0) -> None:
         """Tells CUDA how the memory will be used: a value of mem_advise_flags."""
-        cu.cuMemAdvise(self._address(), len(self), operator.index(advice), device)
-
-    def _bytes(self) -> Tuple[int, int]:
-        return self._address(), len(self)
+        cu.cuMemAdvise(self._address(), len(self), advice, device)
 
 
 def layout(shape: Any, dtype: Any, order: str) -> Tuple[Tuple[int, ...], Any, str, int]:
     """The shape as a tuple, the type, the order "C" or "F", and the size in bytes."""
-    dims: Tuple[int, ...]
     try:
-        dims = (operator.index(shape),)
+        dims: Tuple[int, ...] = (operator.index(shape),)
     except TypeError:
-        dims = tuple(operator.index(length) for length in shape)
+        dims = tuple(map(operator.index, shape))
     if str(order).upper() not in ("C", "F"):
         raise error("numpy_empty", INVALID_VALUE, "unrecognized order specifier")
     kind = np.dtype(dtype)
@@ -212,18 +190,13 @@ def _family(
     whose last argument has a name and a default of its own.
     """
 
-    def value(keywords: Dict[str, int], positional: Tuple[int, ...]) -> int:
-        if positional:
-            (result,) = positional
-        else:
-            result = keywords.pop(argument, default)
-        if keywords:
-            raise TypeError(f"unexpected keyword argument: {', '.join(keywords)}")
-        return result
-
     def empty(shape: Any, dtype: Any, order: str = "C", *last: int, **keywords: int) -> Any:
+        unknown = set(keywords) - {argument}
+        if unknown or len(last) + len(keywords) > 1:
+            raise TypeError(f"unexpected arguments: {', '.join(unknown) or last}")
         dims, kind, order, size = layout(shape, dtype, order)
-        return allocate(size, value(keywords, last))._array(dims, kind, order)
+        (value,) = last or keywords.values() or (default,)
+        return allocate(size, value)._array(dims, kind, order)
 
     def zeros(shape: Any, dtype: Any, order: str = "C", *last: int, **keywords: int) -> Any:
         result = empty(shape, dtype, order, *last, **keywords)
@@ -232,12 +205,9 @@ def _family(
 
     def like(make: Any) -> Any:
         def function(array: Any, *last: int, **keywords: int) -> Any:
-            if array.flags.c_contiguous:
-                order = "C"
-            elif array.flags.f_contiguous:
-                order = "F"
-            else:
+            if not array.flags.forc:
                 raise ValueError("could not detect array order")
+            order = "C" if array.flags.c_contiguous else "F"
             return make(array.shape, array.dtype, order, *last, **keywords)
 
         return function
@@ -245,15 +215,11 @@ def _family(
     return empty, zeros, like(empty), like(zeros)
 
 
-def _maker(cls: Type[HostPointer]) -> Callable[[int, int], Any]:
-    return cls._make
-
-
 pagelocked_empty, pagelocked_zeros, pagelocked_empty_like, pagelocked_zeros_like = _family(
-    _maker(PagelockedHostAllocation), "mem_flags", 0
+    PagelockedHostAllocation._make, "mem_flags", 0
 )
 aligned_empty, aligned_zeros, aligned_empty_like, aligned_zeros_like = _family(
-    _maker(AlignedHostAllocation), "alignment", 4096
+    AlignedHostAllocation._make, "alignment", 4096
 )
 managed_empty, managed_zeros, managed_empty_like, managed_zeros_like = _family(
     ManagedAllocation._managed, "mem_flags", 0
@@ -266,5 +232,4 @@ def register_host_memory(ary: Any, flags: int = 0) -> Any:
         raise error("register_host_memory", INVALID_VALUE, "ary argument is not a numpy array")
     if not ary.flags.c_contiguous:
         raise error("register_host_memory", INVALID_VALUE, "ary argument is not contiguous")
-    owner = RegisteredHostMemory._register(ary, flags)
-    return owner._array(ary.shape, ary.dtype, "C")
+    return RegisteredHostMemory._register(ary, flags)._array(ary.shape, ary.dtype, "C")

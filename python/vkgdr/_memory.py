@@ -9,19 +9,11 @@ from typing import Any, Callable, Dict, Optional, Tuple
 import numpy as np
 
 from ._constants import ipc_mem_flags
-from ._context import Context, ContextDependent, clean_up, current_context
+from ._context import Context, ContextDependent, current_context
 from ._cuda import (
-    INVALID_CONTEXT,
-    INVALID_HANDLE,
-    IpcHandle,
-    MemoryError,
-    cu,
-    error,
-    get,
-    pointer,
-    stream_handle,
-    uint,
+    INVALID_CONTEXT, INVALID_HANDLE, IpcHandle, MemoryError, cu, error, get, get_two, uint,
 )
+from ._library import structure
 from ._stream import ipc_handle
 
 __all__ = [
@@ -38,27 +30,19 @@ __all__ = [
 # Flags of Python's buffer interface.
 ANY_CONTIGUOUS, STRIDED, WRITABLE = 0x98, 0x18, 0x01
 
-
-class _PyBuffer(ctypes.Structure):
-    _fields_ = [
-        ("buf", ctypes.c_void_p),
-        ("obj", ctypes.py_object),
-        ("len", ctypes.c_ssize_t),
-        ("itemsize", ctypes.c_ssize_t),
-        ("readonly", ctypes.c_int),
-        ("ndim", ctypes.c_int),
-        ("rest", ctypes.c_void_p * 5),
-    ]
+_PyBuffer = structure("_PyBuffer", "P buf O obj z len z itemsize i readonly i ndim R rest",
+                      O=ctypes.py_object, R=ctypes.c_void_p * 5)
 
 
-_get_buffer = ctypes.pythonapi.PyObject_GetBuffer
-_get_buffer.argtypes = (ctypes.py_object, ctypes.c_void_p, ctypes.c_int)
-_release_buffer = ctypes.pythonapi.PyBuffer_Release
-_release_buffer.argtypes = (ctypes.c_void_p,)
-_release_buffer.restype = None
-_memory_view = ctypes.pythonapi.PyMemoryView_FromMemory
-_memory_view.argtypes = (ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)
-_memory_view.restype = ctypes.py_object
+def _api(name: str, result: Any, *arguments: Any) -> Any:
+    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
+
+
+_get_buffer = _api("PyObject_GetBuffer", ctypes.c_int, ctypes.py_object, ctypes.c_void_p,
+                   ctypes.c_int)
+_release_buffer = _api("PyBuffer_Release", None, ctypes.c_void_p)
+_memory_view = _api("PyMemoryView_FromMemory", ctypes.py_object, ctypes.c_void_p,
+                    ctypes.c_ssize_t, ctypes.c_int)
 
 
 class HostBuffer:
@@ -66,7 +50,7 @@ class HostBuffer:
 
     def __init__(self, source: Any, flags: int = ANY_CONTIGUOUS) -> None:
         self._buffer = _PyBuffer()
-        _get_buffer(source, ctypes.byref(self._buffer), flags)
+        _get_buffer(source, ctypes.addressof(self._buffer), flags)
         self.address: int = self._buffer.buf or 0
         self.size: int = self._buffer.len
 
@@ -74,12 +58,7 @@ class HostBuffer:
         return self
 
     def __exit__(self, *_error: Any) -> None:
-        _release_buffer(ctypes.byref(self._buffer))
-
-
-def view_of(address: int, size: int, offset: int = 0) -> Any:
-    """A writable memoryview of an address."""
-    return _memory_view(address + uint(offset), uint(size, 63), 0x200)
+        _release_buffer(ctypes.addressof(self._buffer))
 
 
 class _Address:
@@ -106,7 +85,7 @@ class _Address:
 
     def as_buffer(self, size: int, offset: int = 0) -> Any:
         """The memory as a writable buffer of Python, for memory that the CPU can use."""
-        return view_of(self._address(), size, offset)
+        return _memory_view(self._address() + uint(offset), uint(size, 63), 0x200)
 
 
 class PointerHolderBase(_Address):
@@ -130,11 +109,11 @@ class DeviceAllocation(_Address, ContextDependent):
         raise TypeError("DeviceAllocation is made by mem_alloc()")
 
     @classmethod
-    def _make(cls, allocate: Callable[[], int], size: int) -> Any:
+    def _make(cls, size: int, allocate: Callable[..., int], *arguments: Any) -> Any:
         result = cls.__new__(cls)
         result._acquire_context()
-        result._pointer = allocate()
         result._size = size
+        result._pointer = allocate(*arguments)
         return result
 
     def _address(self) -> int:
@@ -148,10 +127,8 @@ class DeviceAllocation(_Address, ContextDependent):
 
     def free(self) -> None:
         """Frees the memory now, and waits for work that uses it."""
-        address, self._pointer = self._pointer, None
-        if address is None:
-            raise error(f"{type(self).__name__}::free", INVALID_HANDLE)
-        self._release(lambda: clean_up(self._FREE, address))
+        address, self._pointer = self._address(), None
+        self._release(self._FREE, address)
 
     def __del__(self) -> None:
         if self._pointer is not None:
@@ -169,37 +146,27 @@ class DeviceAllocation(_Address, ContextDependent):
         return {"shape": (len(self),), "typestr": "|u1", "data": data, "version": 3}
 
 
-def retry_after_collection(allocate: Callable[[], Any]) -> Any:
+def retry(allocate: Callable[..., Any], *arguments: Any) -> Any:
     """Allocates, and tries again after a garbage collection if there is no memory."""
     try:
-        return allocate()
+        return allocate(*arguments)
     except MemoryError:
         gc.collect()
-    return allocate()
+    return allocate(*arguments)
 
 
 def mem_alloc(size: int) -> DeviceAllocation:
     """Allocates device memory."""
-    size = uint(size)
-    return DeviceAllocation._make(
-        lambda: retry_after_collection(lambda: get("cuMemAlloc", ctypes.c_uint64, size)), size
-    )
+    return DeviceAllocation._make(uint(size), retry, get, "cuMemAlloc", "D", size)
 
 
 def mem_alloc_pitch(width: int, height: int, access_size: int) -> Tuple[DeviceAllocation, int]:
     """Allocates rows whose pitch suits the device. Returns the memory and the pitch."""
-    address, pitch = ctypes.c_uint64(), ctypes.c_size_t()
-
-    def allocate() -> int:
-        cu.cuMemAllocPitch(
-            ctypes.byref(address), ctypes.byref(pitch), uint(width), uint(height),
-            uint(access_size, 32),
-        )
-        return address.value
-
-    memory = DeviceAllocation._make(lambda: retry_after_collection(allocate), 0)
-    memory._size = pitch.value * height
-    return memory, pitch.value
+    found = DeviceAllocation._make(
+        0, retry, get_two, "cuMemAllocPitch", "Dz", width, height, access_size)
+    found._pointer, pitch = found._pointer
+    found._size = pitch * height
+    return found, pitch
 
 
 def mem_alloc_like(ary: Any) -> DeviceAllocation:
@@ -208,22 +175,18 @@ def mem_alloc_like(ary: Any) -> DeviceAllocation:
 
 def mem_get_info() -> Tuple[int, int]:
     """The free and the total memory of the device in bytes."""
-    free, total = ctypes.c_size_t(), ctypes.c_size_t()
-    cu.cuMemGetInfo(ctypes.byref(free), ctypes.byref(total))
-    return free.value, total.value
+    return get_two("cuMemGetInfo", "zz")
 
 
 def mem_get_address_range(ptr: Any) -> Tuple[int, int]:
     """The address and the size of the allocation that contains an address."""
-    base, size = ctypes.c_uint64(), ctypes.c_size_t()
-    cu.cuMemGetAddressRange(ctypes.byref(base), ctypes.byref(size), pointer(ptr))
-    return base.value, size.value
+    return get_two("cuMemGetAddressRange", "Dz", ptr)
 
 
 def mem_get_ipc_handle(devptr: Any) -> bytearray:
     """A handle of memory, for IPCMemoryHandle in another process."""
     handle = IpcHandle()
-    cu.cuIpcGetMemHandle(ctypes.byref(handle), pointer(devptr))
+    cu.cuIpcGetMemHandle(ctypes.byref(handle), devptr)
     return bytearray(handle)
 
 
@@ -234,81 +197,68 @@ class IPCMemoryHandle(DeviceAllocation):
 
     def __init__(self, handle: Any, flags: int = ipc_mem_flags.LAZY_ENABLE_PEER_ACCESS) -> None:
         self._acquire_context()
-        self._pointer = get(
-            "cuIpcOpenMemHandle", ctypes.c_uint64, ipc_handle(handle), uint(flags, 32)
-        )
+        self._pointer = get("cuIpcOpenMemHandle", "D", ipc_handle(handle), flags)
         self._size = mem_get_address_range(self._pointer)[1]
 
     close = DeviceAllocation.free
 
 
-def _memset(bits: int, rows: bool = False, is_async: bool = False) -> Any:
-    """Makes one of the functions that fill memory."""
-    function = f"cuMemsetD{'2D' if rows else ''}{bits}{'Async' if is_async else ''}"
-
-    def fill(*arguments: int, stream: Tuple[Any, ...]) -> None:
-        getattr(cu, function)(*arguments, *map(stream_handle, stream))
+def _memset(bits: int) -> Any:
+    """Makes the four functions that fill memory with numbers of a size."""
+    plain, rows = f"cuMemsetD{bits}", f"cuMemsetD2D{bits}"
 
     def memset(dest: Any, data: int, size: int) -> None:
-        fill(pointer(dest), uint(data, bits), uint(size), stream=())
+        getattr(cu, plain)(dest, data, size)
 
     def memset_async(dest: Any, data: int, size: int, stream: Any = None) -> None:
-        fill(pointer(dest), uint(data, bits), uint(size), stream=(stream,))
+        getattr(cu, f"{plain}Async")(dest, data, size, stream)
 
     def memset_2d(dest: Any, pitch: int, data: int, width: int, height: int) -> None:
-        fill(pointer(dest), uint(pitch), uint(data, bits), uint(width), uint(height), stream=())
+        getattr(cu, rows)(dest, pitch, data, width, height)
 
     def memset_2d_async(
         dest: Any, pitch: int, data: int, width: int, height: int, stream: Any = None
     ) -> None:
-        fill(
-            pointer(dest), uint(pitch), uint(data, bits), uint(width), uint(height),
-            stream=(stream,),
-        )
+        getattr(cu, f"{rows}Async")(dest, pitch, data, width, height, stream)
 
-    return ((memset, memset_async), (memset_2d, memset_2d_async))[rows][is_async]
+    return memset, memset_async, memset_2d, memset_2d_async
 
 
-memset_d8, memset_d16, memset_d32 = map(_memset, (8, 16, 32))
-memset_d8_async, memset_d16_async, memset_d32_async = (
-    _memset(bits, is_async=True) for bits in (8, 16, 32)
-)
-memset_d2d8, memset_d2d16, memset_d2d32 = (_memset(bits, rows=True) for bits in (8, 16, 32))
-memset_d2d8_async, memset_d2d16_async, memset_d2d32_async = (
-    _memset(bits, rows=True, is_async=True) for bits in (8, 16, 32)
-)
+memset_d8, memset_d8_async, memset_d2d8, memset_d2d8_async = _memset(8)
+memset_d16, memset_d16_async, memset_d2d16, memset_d2d16_async = _memset(16)
+memset_d32, memset_d32_async, memset_d2d32, memset_d2d32_async = _memset(32)
 
 
 def memcpy_htod(dest: Any, src: Any) -> None:
     """Copies a buffer of Python, as a whole, to the device."""
     with HostBuffer(src) as host:
-        cu.cuMemcpyHtoD(pointer(dest), host.address, host.size)
+        cu.cuMemcpyHtoD(dest, host.address, host.size)
 
 
 def memcpy_htod_async(dest: Any, src: Any, stream: Any = None) -> None:
     """The same on a stream. The buffer should be page-locked, and must stay alive."""
     with HostBuffer(src) as host:
-        cu.cuMemcpyHtoDAsync(pointer(dest), host.address, host.size, stream_handle(stream))
+        cu.cuMemcpyHtoDAsync(dest, host.address, host.size, stream)
 
 
 def memcpy_dtoh(dest: Any, src: Any) -> None:
     """Fills a buffer of Python, as a whole, with memory of the device."""
     with HostBuffer(dest, ANY_CONTIGUOUS | WRITABLE) as host:
-        cu.cuMemcpyDtoH(host.address, pointer(src), host.size)
+        cu.cuMemcpyDtoH(host.address, src, host.size)
 
 
 def memcpy_dtoh_async(dest: Any, src: Any, stream: Any = None) -> None:
     """The same on a stream. The buffer should be page-locked, and must stay alive."""
     with HostBuffer(dest, ANY_CONTIGUOUS | WRITABLE) as host:
-        cu.cuMemcpyDtoHAsync(host.address, pointer(src), host.size, stream_handle(stream))
+        cu.cuMemcpyDtoHAsync(host.address, src, host.size, stream)
 
 
 def memcpy_dtod(dest: Any, src: Any, size: int) -> None:
-    cu.cuMemcpyDtoD(pointer(dest), pointer(src), uint(size))
+    cu.cuMemcpyDtoD(dest, src, size)
 
 
 def memcpy_dtod_async(dest: Any, src: Any, size: int, stream: Any = None) -> None:
-    cu.cuMemcpyDtoDAsync(pointer(dest), pointer(src), uint(size), stream_handle(stream))
+    cu.cuMemcpyDtoDAsync(dest, src, size, stream)
 
 
 def _context_handle(context: Optional[Context]) -> int:
@@ -323,10 +273,7 @@ def memcpy_peer(
     src_context: Optional[Context] = None,
 ) -> None:
     """Copies between contexts. The default is the current one."""
-    cu.cuMemcpyPeer(
-        pointer(dest), _context_handle(dest_context), pointer(src),
-        _context_handle(src_context), uint(size),
-    )
+    cu.cuMemcpyPeer(dest, _context_handle(dest_context), src, _context_handle(src_context), size)
 
 
 def memcpy_peer_async(
@@ -334,17 +281,14 @@ def memcpy_peer_async(
     src_context: Optional[Context] = None, stream: Any = None,
 ) -> None:
     cu.cuMemcpyPeerAsync(
-        pointer(dest), _context_handle(dest_context), pointer(src),
-        _context_handle(src_context), uint(size), stream_handle(stream),
-    )
+        dest, _context_handle(dest_context), src, _context_handle(src_context), size, stream)
 
 
 def to_device(bf_obj: Any) -> DeviceAllocation:
     """Allocates memory for a buffer of Python, and copies the buffer there."""
     data = memoryview(bf_obj)
-    contents = data if data.c_contiguous else data.tobytes()
     result = mem_alloc(data.nbytes)
-    memcpy_htod(result, contents)
+    memcpy_htod(result, data if data.c_contiguous else data.tobytes())
     return result
 
 

@@ -4,6 +4,7 @@
 import ctypes
 import operator
 import os
+import re
 import struct
 import threading
 import time
@@ -15,18 +16,15 @@ import numpy as np
 from ._array import SurfaceReference, TextureReference
 from ._constants import TR_DEFAULT, function_attribute, jit_option
 from ._context import Context, ContextDependent, clean_up
-from ._cuda import Error, INVALID_HANDLE, INVALID_VALUE, cu, error, get, pointer, stream_handle, uint
+from ._cuda import (
+    INVALID_HANDLE, INVALID_VALUE, Error, cu, error, get, get_two, pointer, stream_handle, uint,
+)
 from ._host import ManagedAllocation
 from ._memory import (
-    DeviceAllocation,
-    PointerHolderBase,
-    mem_alloc_like,
-    memcpy_dtoh,
-    memcpy_dtoh_async,
-    memcpy_htod,
-    memcpy_htod_async,
+    DeviceAllocation, PointerHolderBase, mem_alloc_like, memcpy_dtoh, memcpy_dtoh_async,
+    memcpy_htod, memcpy_htod_async,
 )
-from ._stream import Event
+from ._stream import Event, Stream
 
 __all__ = [
     "ArgumentHandler", "CompileError", "Function", "In", "InOut", "Linker", "Module", "Out",
@@ -114,7 +112,10 @@ class _Packer:
     """
 
     def __init__(self, format: str) -> None:  # noqa: A002
-        self._codes = _codes(format)
+        # The code of each argument. Counts repeat them, except for bytes.
+        self._codes = "".join(
+            code if code in "sp" else code * int(count or 1)
+            for count, code in re.findall(r"(\d*)([a-wyzA-WYZ?])", format))
         self.struct = struct.Struct(format.replace("F", "ff").replace("D", "dd"))
         self.size = self.struct.size
         self._is_plain = not {"F", "D", "s"} & set(self._codes)
@@ -144,47 +145,38 @@ class _Packer:
         return values
 
 
-def _codes(format: str) -> str:  # noqa: A002
-    """The code of each argument of a format, without counts."""
-    codes, count = "", ""
-    for letter in format:
-        if letter.isdigit():
-            count += letter
-            continue
-        if letter not in "xX@=<>!\0 ":
-            codes += letter if letter in "sp" else letter * int(count or 1)
-        count = ""
-    return codes
-
-
 _packers: Dict[str, _Packer] = {}
 
 
 def _packer(format: str) -> _Packer:  # noqa: A002
     found = _packers.get(format)
     if found is None:
-        found = _packers[format] = _Packer(format)
+        found = _Packer(format)
+        _check_size(found.size)
+        _packers[format] = found
     return found
+
+
+def _check_size(size: int) -> None:
+    if size > _MOST_PARAMETERS:
+        raise error("cuLaunchKernel", INVALID_VALUE, f"{size} bytes of arguments are too many")
 
 
 def _describe(index: int, arg: Any) -> Tuple[str, Any]:
     """The format and the value of an argument whose type was not prepared."""
     if isinstance(arg, np.number):
         return arg.dtype.char, arg
+    if isinstance(arg, ArgumentHandler):
+        arg = arg.get_device_alloc()
     if isinstance(arg, (DeviceAllocation, PointerHolderBase)):
         return "P", int(arg)
-    if isinstance(arg, ArgumentHandler):
-        return "P", int(arg.get_device_alloc())
     if isinstance(arg, np.ndarray):
         if isinstance(arg.base, ManagedAllocation):
-            return "P", arg.__array_interface__["data"][0]
+            return "P", arg.ctypes.data
         return f"{arg.nbytes}s", arg
-    interface = getattr(arg, "__cuda_array_interface__", None)
-    if interface is not None:
-        return "P", interface["data"][0]
-    data = getattr(arg, "gpudata", arg)
-    if isinstance(data, (int, float, complex, str)) and data is arg:
-        data = None  # the size of the number would be a guess
+    # The size of a number of Python would be a guess.
+    is_number = isinstance(arg, (int, float, complex, str))
+    data = None if is_number else getattr(arg, "gpudata", arg)
     convert: Any
     for convert in (pointer, memoryview):
         try:
@@ -195,28 +187,35 @@ def _describe(index: int, arg: Any) -> Tuple[str, Any]:
     raise TypeError(f"invalid type on parameter #{index} (0-based)")
 
 
+def _packer_of(args: Sequence[Any]) -> Tuple[_Packer, List[Any]]:
+    """The packer and the values of arguments whose types were not prepared."""
+    described = [_describe(i, arg) for i, arg in enumerate(args)]
+    return (_packer("".join(format for format, _ in described)),
+            [value for _, value in described])
+
+
 # --- launching ----------------------------------------------------------------
+
+# CUlaunchConfig: grid, block, shared memory, stream, and no attributes; behind it the
+# size of the arguments.
+_CONFIG = struct.Struct("7IQQIQ")
 
 
 class _Launch(threading.local):
-    """A thread's buffer for the arguments of a launch, which CUDA copies."""
+    """A thread's description of a launch, and its arguments. CUDA copies both."""
 
     def __init__(self) -> None:
+        self.config = bytearray(_CONFIG.size)
         self.parameters = bytearray(_MOST_PARAMETERS)
-        self.size = ctypes.c_size_t()
-        address = ctypes.addressof(ctypes.c_char.from_buffer(self.parameters))
+        self.address, parameters = (
+            ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+            for buffer in (self.config, self.parameters))
+        size = self.address + _CONFIG.size - 8
         # CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END
-        self.config = (ctypes.c_void_p * 5)(1, address, 2, ctypes.addressof(self.size), 0)
+        self.extra = (ctypes.c_void_p * 5)(1, parameters, 2, size, 0)
 
 
 _launch = _Launch()
-
-
-def _dimensions(what: str, dims: Sequence[int]) -> Tuple[int, ...]:
-    if len(dims) > 3:
-        raise error("function::launch_kernel", INVALID_HANDLE,
-                    f"too many {what} dimensions in kernel launch")
-    return tuple(uint(length, 32) for length in (*dims, 1, 1)[:3])
 
 
 class Function:
@@ -227,27 +226,28 @@ class Function:
     texrefs: Sequence[TextureReference] = ()
 
     def __init__(self, module: "Module", name: str) -> None:
-        self._handle: int = get("cuModuleGetFunction", ctypes.c_void_p, module._handle,
-                                name.encode())
+        self._handle: int = get("cuModuleGetFunction", "P", module._handle, name)
         self._module = module
         # What the calls of before 2011 set, for all objects of the function.
         self._state = module._states.setdefault(name, {"block": (1, 1, 1), "shared": 0})
+        self._call = cu.raw("cuLaunchKernelEx")
 
     def _start(self, grid: Sequence[int], block: Sequence[int], size: int, shared: int,
                stream: Any) -> None:
         """Launches with the arguments that are in the buffer of this thread."""
+        if not len(grid) < 4 > len(block):
+            raise error("function::launch_kernel", INVALID_HANDLE,
+                        "too many dimensions in kernel launch")
         launch = _launch
-        launch.size.value = size
-        handle = None if stream is None else stream_handle(stream)
-        call = cu.raw("cuLaunchKernel")
-        try:  # plain integers, which need no conversion
-            result = call(self._handle, *(*grid, 1, 1)[:3], *(*block, 1, 1)[:3], shared, handle,
-                          None, launch.config) if len(grid) < 4 > len(block) else None
-        except ctypes.ArgumentError:
-            result = None
-        if result is None:
-            result = call(self._handle, *_dimensions("grid", grid), *_dimensions("block", block),
-                          uint(shared, 32), handle, None, launch.config)
+        handle = stream.handle if type(stream) is Stream else stream_handle(stream) or 0
+        try:
+            _CONFIG.pack_into(launch.config, 0, *(*grid, 1, 1)[:3], *(*block, 1, 1)[:3], shared,
+                              handle, 0, 0, size)
+        except struct.error:
+            for number in (*grid, *block, shared):
+                uint(number, 32)  # raises the right exception
+            raise
+        result = self._call(launch.address, self._handle, None, launch.extra)
         if result:
             raise error("cuLaunchKernel", result)
 
@@ -262,8 +262,7 @@ class Function:
             raise ValueError(f"extra keyword arguments: {','.join(unknown)}")
         if block is None:
             raise ValueError("must specify block size")
-        described = [_describe(i, arg) for i, arg in enumerate(args)]
-        packer = _packer("".join(format for format, _ in described))
+        packer, values = _packer_of(args)
         handlers = [arg for arg in args if isinstance(arg, ArgumentHandler)]
         for handler in handlers:
             handler.pre_call(stream)
@@ -275,7 +274,7 @@ class Function:
         if time_kernel:
             Context.synchronize()
         started = time.perf_counter()
-        packer.pack_into(_room(packer.size), [value for _, value in described])
+        packer.pack_into(_launch.parameters, values)
         self._start(grid, block, packer.size, shared, stream)
         if stream is None and (after or time_kernel):
             Context.synchronize()
@@ -304,7 +303,7 @@ class Function:
             raise AttributeError("prepare() was not called for this function")
         if self.texrefs:
             self._use_textures(self.texrefs)
-        packer.pack_into(_room(packer.size), args)
+        packer.pack_into(_launch.parameters, args)
         self._start(grid, block, packer.size, shared_size or self._state["shared"], stream)
 
     def prepared_call(self, grid: Sequence[int], block: Sequence[int], *args: Any,
@@ -331,10 +330,10 @@ class Function:
         return get_call_time
 
     def get_attribute(self, attr: int) -> int:
-        return get("cuFuncGetAttribute", ctypes.c_int, operator.index(attr), self._handle)
+        return get("cuFuncGetAttribute", "i", attr, self._handle)
 
     def set_attribute(self, attr: int, value: int) -> None:
-        cu.cuFuncSetAttribute(self._handle, operator.index(attr), operator.index(value))
+        cu.cuFuncSetAttribute(self._handle, attr, value)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -343,10 +342,10 @@ class Function:
         return self.get_attribute(getattr(function_attribute, attribute))
 
     def set_cache_config(self, fc: int) -> None:
-        cu.cuFuncSetCacheConfig(self._handle, operator.index(fc))
+        cu.cuFuncSetCacheConfig(self._handle, fc)
 
     def set_shared_config(self, sc: int) -> None:
-        cu.cuFuncSetSharedMemConfig(self._handle, operator.index(sc))
+        cu.cuFuncSetSharedMemConfig(self._handle, sc)
 
     def param_set_texref(self, texref: TextureReference) -> None:
         """Makes a texture available to the kernel."""
@@ -356,18 +355,18 @@ class Function:
         for texref in texrefs:
             self.param_set_texref(texref)
 
-    # The names by which PyCUDA's driver.py calls its module _driver. Those with an
-    # underscore at the front and no comment are the calls of before 2011, whose
-    # public names are below.
+    # The names by which PyCUDA's driver.py calls its module _driver. All but the first are
+    # the calls of before 2011, whose public names are below.
 
     def _launch_kernel(self, grid: Sequence[int], block: Sequence[int], parameters: Any,
                        shared: int, stream: Any) -> None:
         with memoryview(parameters) as data:
-            _room(data.nbytes)[: data.nbytes] = data
+            _check_size(data.nbytes)
+            _launch.parameters[: data.nbytes] = data
             self._start(grid, block, data.nbytes, shared, stream)
 
     def _set_block_shape(self, x: int, y: int, z: int) -> None:
-        block = _dimensions("block", (x, y, z))
+        block = tuple(uint(length, 32) for length in (x, y, z))
         if min(block) < 1:
             raise error("cuFuncSetBlockShape", INVALID_VALUE)
         self._state["block"] = block
@@ -376,7 +375,7 @@ class Function:
         self._state["shared"] = uint(bytes, 32)
 
     def _parameters(self, size: int) -> bytearray:
-        _room(size)
+        _check_size(size)
         data: bytearray = self._state.setdefault("parameters", bytearray())
         data.extend(bytes(max(0, size - len(data))))
         return data
@@ -395,10 +394,9 @@ class Function:
         self._param_setv(offset, struct.pack("f", value))
 
     def _param_set(self, *args: Any) -> None:
-        described = [_describe(i, arg) for i, arg in enumerate(args)]
-        packer = _packer("".join(format for format, _ in described))
+        packer, values = _packer_of(args)
         data = bytearray(packer.size)
-        packer.pack_into(data, [value for _, value in described])
+        packer.pack_into(data, values)
         self._param_setv(0, data)
         self._param_set_size(len(data))
 
@@ -430,13 +428,6 @@ def _old_call(name: str) -> Any:
 for _name in ("set_block_shape", "set_shared_size", "param_set", "param_set_size", "param_seti",
               "param_setf", "param_setv", "launch", "launch_grid", "launch_grid_async"):
     setattr(Function, _name, _old_call(_name))
-
-
-def _room(size: int) -> bytearray:
-    """The buffer of this thread for a number of bytes of arguments."""
-    if size > _MOST_PARAMETERS:
-        raise error("cuLaunchKernel", INVALID_VALUE, f"{size} bytes of arguments are too many")
-    return _launch.parameters
 
 
 def _type_code(kind: Any) -> str:
@@ -484,17 +475,14 @@ class Module(ContextDependent):
     def __del__(self) -> None:
         handle = self._handle
         if handle is not None:
-            self._release(lambda: clean_up("cuModuleUnload", handle))
+            self._release("cuModuleUnload", handle)
 
     def get_function(self, name: str) -> Function:
         return Function(self, name)
 
     def get_global(self, name: str) -> Tuple[int, int]:
         """The address and the size in bytes of a global variable."""
-        address, size = ctypes.c_uint64(), ctypes.c_size_t()
-        cu.cuModuleGetGlobal(
-            ctypes.byref(address), ctypes.byref(size), self._handle, name.encode())
-        return address.value, size.value
+        return get_two("cuModuleGetGlobal", "Dz", self._handle, name)
 
     def get_texref(self, name: str) -> TextureReference:
         return TextureReference._of_module(self, "cuModuleGetTexRef", name)
@@ -532,7 +520,7 @@ class _Logs:
 
 def module_from_file(filename: Union[str, "os.PathLike[str]"]) -> Module:
     """Loads a CUBIN, a fatbin or PTX from a file."""
-    return Module._wrap(get("cuModuleLoad", ctypes.c_void_p, os.fsencode(filename)))
+    return Module._wrap(get("cuModuleLoad", "P", filename))
 
 
 def module_from_buffer(buffer: Any, options: Any = (), message_handler: Any = None) -> Module:
@@ -573,8 +561,9 @@ class Linker:
                    os.fsencode(filename), 0, None, None)
 
     def link_module(self) -> Module:
-        image, size, module = ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_void_p()
-        self._call("cuLinkComplete", self._handle, ctypes.byref(image), ctypes.byref(size))
+        image, module = ctypes.c_void_p(), ctypes.c_void_p()
+        self._call("cuLinkComplete", self._handle, ctypes.byref(image),
+                   ctypes.byref(ctypes.c_size_t()))
         self._call("cuModuleLoadData", ctypes.byref(module), image)
         self._logs.report(self._handler, "cuModuleLoadData", 0)
         self._close()

@@ -3,14 +3,13 @@
 share blocks.
 """
 
-import ctypes
 import gc
 import threading
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
-from ._context import Context, ContextDependent, clean_up, current_context, in_context
-from ._cuda import INVALID_HANDLE, OUT_OF_MEMORY, MemoryError, error, get, uint
-from ._host import ArrayOwner, layout
+from ._context import Context, acquire_context, clean_up, in_context
+from ._cuda import OUT_OF_MEMORY, MemoryError, error, get, uint
+from ._host import PagelockedHostAllocation, layout
 from ._memory import DeviceAllocation
 
 __all__ = [
@@ -27,21 +26,29 @@ def bitlog2(value: int) -> int:
 
 
 class _Pool:
-    """Blocks that are kept for later allocations. All methods are thread-safe. The lock
-    may be taken again: a garbage collection in a locked method may free a block.
+    """Blocks of a context that are kept for later allocations. All methods are
+    thread-safe. The lock may be taken again: a garbage collection in a locked method may
+    free a block.
     """
 
+    _ALLOCATE: str
+    _FREE: str
+    _flags: Tuple[int, ...] = ()
+
     def __init__(self) -> None:
+        self._made_in: Optional[Context] = None
         self._lock = threading.RLock()
         self._bins: Dict[int, List[int]] = {}
         self._stopped = False
         self.held_blocks = self.active_blocks = self.managed_bytes = self.active_bytes = 0
 
     def _allocate_block(self, size: int) -> int:
-        raise NotImplementedError
+        self._made_in = self._made_in or acquire_context()
+        return in_context(self._made_in, lambda: get(self._ALLOCATE, "D", size, *self._flags))
 
     def _free_block(self, address: int) -> None:
-        raise NotImplementedError
+        if self._made_in is not None:
+            in_context(self._made_in, lambda: clean_up(self._FREE, address))
 
     def bin_number(self, size: int) -> int:
         exponent, shift = bitlog2(size), bitlog2(size) - _MANTISSA_BITS
@@ -85,9 +92,9 @@ class _Pool:
             if not is_collected:
                 is_collected = True
                 gc.collect()
-                address_or_none = self._pop(number)
-                if address_or_none is not None:
-                    return address_or_none
+                held = self._pop(number)
+                if held is not None:
+                    return held
             if not self._free_largest():
                 raise error("memory_pool::allocate", OUT_OF_MEMORY,
                             "failed to free memory for allocation")
@@ -135,36 +142,24 @@ class PooledDeviceAllocation(DeviceAllocation):
 
     _pool: "DeviceMemoryPool"
 
-    @classmethod
-    def _of_pool(cls, pool: "DeviceMemoryPool", size: int) -> "PooledDeviceAllocation":
-        result = cls._make(lambda: pool._take(size), size)
-        result._pool = pool
-        return result
-
     def free(self) -> None:
-        address, self._pointer = self._pointer, None
-        if address is None:
-            raise error("pooled_device_allocation::free", INVALID_HANDLE)
+        address, self._pointer = self._address(), None
         self._pool._give_back(address, len(self))
 
 
-class DeviceMemoryPool(_Pool, ContextDependent):
+class DeviceMemoryPool(_Pool):
     """A pool of memory of mem_alloc(), in the context that was current."""
 
+    _ALLOCATE, _FREE = "cuMemAlloc", "cuMemFree"
+
     def __init__(self) -> None:
-        self._acquire_context()
         super().__init__()
-
-    def _allocate_block(self, size: int) -> int:
-        context: Any = self._context
-        return in_context(context, lambda: get("cuMemAlloc", ctypes.c_uint64, size))
-
-    def _free_block(self, address: int) -> None:
-        context: Any = self._context
-        in_context(context, lambda: clean_up("cuMemFree", address))
+        self._made_in = acquire_context()
 
     def allocate(self, size: int) -> PooledDeviceAllocation:
-        return PooledDeviceAllocation._of_pool(self, uint(size))
+        result = PooledDeviceAllocation._make(uint(size), self._take, size)
+        result._pool = self
+        return result
 
 
 class PageLockedAllocator:
@@ -174,60 +169,29 @@ class PageLockedAllocator:
         self.flags = uint(flags, 32)
 
 
-class PooledHostAllocation(ArrayOwner):
+class PooledHostAllocation(PagelockedHostAllocation):
     """Memory of a PageLockedMemoryPool, which gets it back when this is deleted."""
 
-    _address: Optional[int] = None
     _pool: "PageLockedMemoryPool"
-    _size: int
-
-    def __init__(self) -> None:
-        raise TypeError("a PooledHostAllocation is made by PageLockedMemoryPool.allocate()")
-
-    @classmethod
-    def _of_pool(cls, pool: "PageLockedMemoryPool", size: int) -> "PooledHostAllocation":
-        result = cls.__new__(cls)
-        result._pool, result._size = pool, size
-        result._address = pool._take(size)
-        return result
 
     def free(self) -> None:
         """Gives the memory back now. Its array must not be used any more."""
-        address, self._address = self._address, None
-        if address is None:
-            raise error("pooled_host_allocation::free", INVALID_HANDLE)
+        address, self._address = self._live(), None
         self._pool._give_back(address, self._size)
-
-    def __del__(self) -> None:
-        if self._address is not None:
-            self.free()
-
-    def __len__(self) -> int:
-        return self._size
-
-    def _bytes(self) -> Tuple[int, int]:
-        return self._address or 0, len(self)
 
 
 class PageLockedMemoryPool(_Pool):
     """A pool of page-locked memory."""
 
+    _ALLOCATE, _FREE = "cuMemHostAlloc", "cuMemFreeHost"
+
     def __init__(self, allocator: Optional[PageLockedAllocator] = None) -> None:
-        self._flags = (allocator or PageLockedAllocator()).flags
-        self._made_in: Optional[Context] = current_context()
         super().__init__()
-
-    def _call(self, call: Callable[[], Any]) -> Any:
-        return call() if self._made_in is None else in_context(self._made_in, call)
-
-    def _allocate_block(self, size: int) -> int:
-        self._made_in = self._made_in or current_context()
-        return self._call(lambda: get("cuMemHostAlloc", ctypes.c_void_p, size, self._flags))
-
-    def _free_block(self, address: int) -> None:
-        self._call(lambda: clean_up("cuMemFreeHost", address))
+        self._flags = ((allocator or PageLockedAllocator()).flags,)
 
     def allocate(self, shape: Any, dtype: Any, order: str = "C") -> Any:
         """An array whose memory the pool gets back with it."""
         dims, kind, order, size = layout(shape, dtype, order)
-        return PooledHostAllocation._of_pool(self, size)._array(dims, kind, order)
+        result = PooledHostAllocation.__new__(PooledHostAllocation)
+        result._pool, result._size, result._address = self, size, self._take(size)
+        return result._array(dims, kind, order)

@@ -4,8 +4,8 @@
 import ctypes
 from typing import Any, Optional, Tuple
 
-from ._context import ContextDependent, clean_up
-from ._cuda import INVALID_VALUE, NOT_READY, IpcHandle, cu, error, get, stream_handle, uint
+from ._context import ContextDependent
+from ._cuda import INVALID_VALUE, NOT_READY, IpcHandle, cu, error, get
 
 __all__ = ["Event", "Stream"]
 
@@ -31,12 +31,11 @@ class Stream(ContextDependent):
 
     def __init__(self, flags: int = 0) -> None:
         self._acquire_context()
-        self.handle: int = get("cuStreamCreate", ctypes.c_void_p, uint(flags, 32))
+        self.handle: int = get("cuStreamCreate", "P", flags)
 
     def __del__(self) -> None:
-        handle = self.__dict__.get("handle")
-        if handle:
-            self._release(lambda: clean_up("cuStreamDestroy", handle))
+        if self.__dict__.get("handle"):
+            self._release("cuStreamDestroy", self.handle)
 
     def synchronize(self) -> None:
         """Waits until the stream has no work."""
@@ -58,23 +57,22 @@ class Event(ContextDependent):
 
     def __init__(self, flags: int = 0) -> None:
         self._acquire_context()
-        self._handle = get("cuEventCreate", ctypes.c_void_p, uint(flags, 32))
+        self._handle = get("cuEventCreate", "P", flags)
 
     @staticmethod
     def from_ipc_handle(handle: Any) -> "Event":
         result = Event.__new__(Event)
         result._acquire_context()
-        result._handle = get("cuIpcOpenEventHandle", ctypes.c_void_p, ipc_handle(handle))
+        result._handle = get("cuIpcOpenEventHandle", "P", ipc_handle(handle))
         return result
 
     def __del__(self) -> None:
-        handle = self.__dict__.get("_handle")
-        if handle:
-            self._release(lambda: clean_up("cuEventDestroy", handle))
+        if self.__dict__.get("_handle"):
+            self._release("cuEventDestroy", self._handle)
 
     def record(self, stream: Any = None) -> "Event":
         """Records the event behind the work that the stream has now."""
-        cu.cuEventRecord(self._handle, stream_handle(stream))
+        cu.cuEventRecord(self._handle, stream)
         return self
 
     def synchronize(self) -> "Event":
@@ -87,11 +85,11 @@ class Event(ContextDependent):
 
     def time_since(self, event: "Event") -> float:
         """Milliseconds from an event to this one."""
-        return get("cuEventElapsedTime", ctypes.c_float, _check(event)._handle, self._handle)
+        return get("cuEventElapsedTime", "f", _check(event)._handle, self._handle)
 
     def time_till(self, event: "Event") -> float:
         """Milliseconds from this event to another one."""
-        return get("cuEventElapsedTime", ctypes.c_float, self._handle, _check(event)._handle)
+        return _check(event).time_since(self)
 
     def ipc_handle(self) -> bytearray:
         """A handle for another process. The event needs the flag INTERPROCESS."""

@@ -19,9 +19,10 @@ All times are in nanoseconds.
 import ctypes
 import time
 import weakref
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from ._library import last_error, lib
+from ._cuda import stream_handle
+from ._library import VkgdrError, declare, failure, last_error, lib, structure
 
 __all__ = ["Frame", "FrameBuffer", "FrameFormat", "FramePlane", "FrameServer", "Frames"]
 
@@ -32,169 +33,42 @@ _PEERS = {"user": 0, "group": 1, "all": 2}
 _ERROR, _TIMEOUT, _FRAME, _EOS, _BYE = range(-1, 4)
 _NO_TIME = 0xFFFFFFFFFFFFFFFF
 
-_KDLCUDA = 2
-_KDLUINT = 1
+# DLPack's numbers of CUDA memory and of unsigned integers.
+_CUDA, _UNSIGNED = 2, 1
 
+# Structures of vkgdr/frames.h.
+_PlaneFormat = structure("_PlaneFormat", "I width I height I channels I bits")
+_Format = structure("_Format", """
+    N name I width I height i fps_n i fps_d i par_n i par_d I interlace_mode I range I matrix
+    I transfer I primaries I n_planes Planes planes""",
+    N=ctypes.c_char * 16, Planes=_PlaneFormat * 4)
+_Plane = structure("_Plane", "D device P host q stride U offset I memory", U=ctypes.c_uint64)
+_Memory = structure("_Memory", "P object U offset U size D device P host", U=ctypes.c_uint64)
+_Info = structure("_Info", """
+    U number U lost q time U pts U dts U duration U offset U offset_end q base U latency
+    I flags I n_planes I n_memories I metas_size P metas Format format Planes planes
+    Memories memories""", U=ctypes.c_uint64, Format=ctypes.POINTER(_Format),
+    Planes=_Plane * 4, Memories=_Memory * 16)
+_Buffer = structure("_Buffer", "Planes planes z size I index", Planes=_Plane * 4)
+_ClientParams = structure(
+    "_ClientParams", "s path q timeout i allowed_peers P import P forget P user_data")
+_ServerParams = structure("_ServerParams", """
+    s path i allowed_peers i device s format I width I height i fps_n i fps_d I n_buffers
+    I max_buffers""")
 
-# --- structures of vkgdr/frames.h --------------------------------------------------
-
-
-class _PlaneFormat(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint32) for name in ("width", "height", "channels", "bits")]
-
-
-class _Format(ctypes.Structure):
-    _fields_ = (
-        [("name", ctypes.c_char * 16), ("width", ctypes.c_uint32), ("height", ctypes.c_uint32)]
-        + [(name, ctypes.c_int32) for name in ("fps_n", "fps_d", "par_n", "par_d")]
-        + [
-            (name, ctypes.c_uint32)
-            for name in ("interlace_mode", "range", "matrix", "transfer", "primaries", "n_planes")
-        ]
-        + [("planes", _PlaneFormat * 4)]
-    )
-
-
-class _Plane(ctypes.Structure):
-    _fields_ = [
-        ("device", ctypes.c_ulonglong),
-        ("host", ctypes.c_void_p),
-        ("stride", ctypes.c_int64),
-        ("offset", ctypes.c_uint64),
-        ("memory", ctypes.c_uint32),
-    ]
-
-
-class _Memory(ctypes.Structure):
-    _fields_ = [
-        ("object", ctypes.c_void_p),
-        ("offset", ctypes.c_uint64),
-        ("size", ctypes.c_uint64),
-        ("device", ctypes.c_ulonglong),
-        ("host", ctypes.c_void_p),
-    ]
-
-
-class _Info(ctypes.Structure):
-    _fields_ = [
-        ("number", ctypes.c_uint64),
-        ("lost", ctypes.c_uint64),
-        ("time", ctypes.c_int64),
-        ("pts", ctypes.c_uint64),
-        ("dts", ctypes.c_uint64),
-        ("duration", ctypes.c_uint64),
-        ("offset", ctypes.c_uint64),
-        ("offset_end", ctypes.c_uint64),
-        ("base", ctypes.c_int64),
-        ("latency", ctypes.c_uint64),
-        ("flags", ctypes.c_uint32),
-        ("n_planes", ctypes.c_uint32),
-        ("n_memories", ctypes.c_uint32),
-        ("metas_size", ctypes.c_uint32),
-        ("metas", ctypes.c_void_p),
-        ("format", ctypes.POINTER(_Format)),
-        ("planes", _Plane * 4),
-        ("memories", _Memory * 16),
-    ]
-
-
-class _Buffer(ctypes.Structure):
-    _fields_ = [("planes", _Plane * 4), ("size", ctypes.c_size_t), ("index", ctypes.c_uint32)]
-
-
-class _ClientParams(ctypes.Structure):
-    _fields_ = [
-        ("path", ctypes.c_char_p),
-        ("timeout", ctypes.c_int64),
-        ("allowed_peers", ctypes.c_int),
-        ("import", ctypes.c_void_p),
-        ("forget", ctypes.c_void_p),
-        ("user_data", ctypes.c_void_p),
-    ]
-
-
-class _ServerParams(ctypes.Structure):
-    _fields_ = [
-        ("path", ctypes.c_char_p),
-        ("allowed_peers", ctypes.c_int),
-        ("device", ctypes.c_int),
-        ("format", ctypes.c_char_p),
-        ("width", ctypes.c_uint32),
-        ("height", ctypes.c_uint32),
-        ("fps_n", ctypes.c_int32),
-        ("fps_d", ctypes.c_int32),
-        ("n_buffers", ctypes.c_uint32),
-        ("max_buffers", ctypes.c_uint32),
-    ]
-
-
-class _DLTensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-class _DLManagedTensor(ctypes.Structure):
-    pass
-
-
-_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_DLManagedTensor._fields_ = [
-    ("tensor", _DLTensor),
-    ("context", ctypes.c_void_p),
-    ("deleter", _Deleter),
-]
-
-
-def _declare() -> None:
-    handle, pointer = ctypes.c_void_p, ctypes.POINTER
-    i64 = ctypes.c_int64
-    for name, result, arguments in (
-        ("vkgdr_frames_connect", handle, (pointer(_ClientParams),)),
-        ("vkgdr_frames_receive", ctypes.c_int, (handle, i64, pointer(handle))),
-        ("vkgdr_frames_get_fd", ctypes.c_int, (handle,)),
-        ("vkgdr_frames_get_lost", ctypes.c_uint64, (handle,)),
-        ("vkgdr_frames_get_device", ctypes.c_int, (handle,)),
-        ("vkgdr_frames_close", None, (handle,)),
-        ("vkgdr_frame_get_info", pointer(_Info), (handle,)),
-        ("vkgdr_frame_invalidate", ctypes.c_bool, (handle,)),
-        ("vkgdr_frame_release", None, (handle,)),
-        ("vkgdr_frame_release_on_stream", ctypes.c_bool, (handle, handle)),
-        ("vkgdr_frame_server_open", handle, (pointer(_ServerParams),)),
-        ("vkgdr_frame_server_get_format", pointer(_Format), (handle,)),
-        ("vkgdr_frame_server_acquire", pointer(_Buffer), (handle, i64)),
-        ("vkgdr_frame_server_send", ctypes.c_bool, (handle, pointer(_Buffer), i64)),
-        (
-            "vkgdr_frame_server_send_on_stream",
-            ctypes.c_bool,
-            (handle, pointer(_Buffer), i64, handle),
-        ),
-        ("vkgdr_frame_server_cancel", None, (handle, pointer(_Buffer))),
-        ("vkgdr_frame_server_end", None, (handle,)),
-        ("vkgdr_frame_server_count_clients", ctypes.c_uint32, (handle,)),
-        ("vkgdr_frame_server_close", None, (handle,)),
-    ):
-        function = getattr(lib, name)
-        function.restype = result
-        function.argtypes = arguments
-
-
-_declare()
-
-
-def _fail() -> "Exception":
-    from . import VkgdrError
-
-    return VkgdrError(last_error() or "it is not known why")
+# b is a pointer to a _Buffer.
+declare("""
+    vkgdr_frames_connect P P  vkgdr_frames_receive i PqP  vkgdr_frames_get_fd i P
+    vkgdr_frames_get_lost U P  vkgdr_frames_get_device i P  vkgdr_frames_close - P
+    vkgdr_frame_get_info Info P  vkgdr_frame_invalidate ? P  vkgdr_frame_release - P
+    vkgdr_frame_release_on_stream ? PP
+    vkgdr_frame_server_open P P  vkgdr_frame_server_get_format Format P
+    vkgdr_frame_server_acquire b Pq  vkgdr_frame_server_send ? Pbq
+    vkgdr_frame_server_send_on_stream ? PbqP  vkgdr_frame_server_cancel - Pb
+    vkgdr_frame_server_end - P  vkgdr_frame_server_count_clients I P
+    vkgdr_frame_server_close - P""",
+    U=ctypes.c_uint64, b=ctypes.POINTER(_Buffer), Info=ctypes.POINTER(_Info),
+    Format=ctypes.POINTER(_Format))
 
 
 def _peers(name: str) -> int:
@@ -203,15 +77,22 @@ def _peers(name: str) -> int:
     return _PEERS[name]
 
 
-def _stream_handle(stream: Any) -> int:
+def _handle_of(stream: Any) -> Optional[int]:
     """The CUstream of a number, or of a stream of PyTorch, CuPy, PyCUDA or cuda.core."""
-    if hasattr(stream, "__cuda_stream__"):
-        protocol = stream.__cuda_stream__
-        return int((protocol() if callable(protocol) else protocol)[1])
-    for name in ("cuda_stream", "ptr", "handle"):
-        if hasattr(stream, name):
-            return int(getattr(stream, name))
-    return int(stream)
+    return stream if isinstance(stream, int) else stream_handle(stream)
+
+
+class _Deadline:
+    """A limit in seconds, or None for none, in slices."""
+
+    def __init__(self, timeout: Optional[float]) -> None:
+        self._end = None if timeout is None else time.monotonic() + timeout
+
+    def slice(self) -> int:
+        """How long the next call may wait, in nanoseconds."""
+        if self._end is None:
+            return _SLICE
+        return max(0, min(int((self._end - time.monotonic()) * 1e9), _SLICE))
 
 
 # --- planes ----------------------------------------------------------------------
@@ -232,20 +113,19 @@ class FrameFormat(NamedTuple):
     primaries: int
 
 
-def _read_format(format: _Format) -> FrameFormat:
+def _read_format(format: Any) -> FrameFormat:
     return FrameFormat(
-        format.name.decode(errors="replace"),
-        format.width,
-        format.height,
-        (format.fps_n, format.fps_d),
-        (format.par_n, format.par_d),
-        format.interlace_mode,
-        format.range,
-        format.matrix,
-        format.transfer,
-        format.primaries,
-    )
+        format.name.decode(errors="replace"), format.width, format.height,
+        (format.fps_n, format.fps_d), (format.par_n, format.par_d), format.interlace_mode,
+        format.range, format.matrix, format.transfer, format.primaries)
 
+
+_DLTensor = structure("_DLTensor", """
+    P data i device_type i device_id i ndim B code B bits H lanes P shape P strides
+    D byte_offset""")
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_DLManagedTensor = structure("_DLManagedTensor", "Tensor tensor P context Deleter deleter",
+                             Tensor=_DLTensor, Deleter=_Deleter)
 
 #: Tensors that were given to other libraries, by the address of their structure.
 _exported: Dict[int, Tuple[Any, ...]] = {}
@@ -256,15 +136,14 @@ def _delete(address: int) -> None:
     _exported.pop(address, None)
 
 
-_new_capsule = ctypes.pythonapi.PyCapsule_New
-_new_capsule.restype = ctypes.py_object
-_new_capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
-_is_capsule = ctypes.pythonapi.PyCapsule_IsValid
-_is_capsule.restype = ctypes.c_int
-_is_capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
-_get_capsule = ctypes.pythonapi.PyCapsule_GetPointer
-_get_capsule.restype = ctypes.c_void_p
-_get_capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+def _api(name: str, result: Any, *arguments: Any) -> Any:
+    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
+
+
+_new_capsule = _api("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p,
+                    ctypes.c_void_p)
+_is_capsule = _api("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
+_get_capsule = _api("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 
 
 @ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
@@ -283,7 +162,7 @@ class FramePlane:
     slow on a GPU.
     """
 
-    def __init__(self, owner: Any, plane: _Plane, format: _PlaneFormat) -> None:
+    def __init__(self, owner: Any, plane: Any, format: Any) -> None:
         size = format.bits // 8
         self._owner = owner
         self.device_ptr: int = plane.device
@@ -299,37 +178,25 @@ class FramePlane:
     def __repr__(self) -> str:
         return f"<FramePlane {self.shape} {self.typestr} at {self.device_ptr:#x}>"
 
+    def _interface(self, **others: Any) -> Dict[str, Any]:
+        return {"version": 3, "shape": self.shape, "strides": self.strides,
+                "typestr": self.typestr, **others}
+
     @property
     def __cuda_array_interface__(self) -> Dict[str, Any]:
         self._owner._use_device()
-        return {
-            "version": 3,
-            "shape": self.shape,
-            "strides": self.strides,
-            "typestr": self.typestr,
-            "data": (self.device_ptr, False),
-            "stream": None,
-        }
+        return self._interface(data=(self.device_ptr, False), stream=None)
 
     @property
     def __array_interface__(self) -> Dict[str, Any]:
         if not self.host_ptr:
-            from . import VkgdrError
-
             raise VkgdrError(
-                "the CPU cannot address this memory: copy the plane with PyTorch or CuPy"
-            )
+                "the CPU cannot address this memory: copy the plane with PyTorch or CuPy")
         self._owner.wait()
-        return {
-            "version": 3,
-            "shape": self.shape,
-            "strides": self.strides,
-            "typestr": self.typestr,
-            "data": (self.host_ptr, self._owner._is_read_only),
-        }
+        return self._interface(data=(self.host_ptr, self._owner._is_read_only))
 
     def __dlpack_device__(self) -> Tuple[int, int]:
-        return _KDLCUDA, self._owner._device
+        return _CUDA, self._owner._device
 
     def __dlpack__(self, *, stream: Any = None, **options: Any) -> Any:
         """The content is complete, so no stream has to wait for it."""
@@ -339,13 +206,12 @@ class FramePlane:
         if options.get("copy"):
             raise BufferError("a copy has to be made by the consumer")
         self._owner._use_device()
-        n = len(self.shape)
-        shape = (ctypes.c_int64 * n)(*self.shape)
-        strides = (ctypes.c_int64 * n)(*(stride // size for stride in self.strides))
-        tensor = _DLTensor(
-            self.device_ptr, _KDLCUDA, self._owner._device, n, _KDLUINT, self._bits, 1, shape, strides
-        )
-        managed = _DLManagedTensor(tensor, None, _delete)
+        shape, strides = (
+            (ctypes.c_int64 * len(numbers))(*numbers)
+            for numbers in (self.shape, [stride // size for stride in self.strides]))
+        managed = _DLManagedTensor(_DLTensor(
+            self.device_ptr, _CUDA, self._owner._device, len(self.shape), _UNSIGNED, self._bits, 1,
+            ctypes.addressof(shape), ctypes.addressof(strides)), None, _delete)
         address = ctypes.addressof(managed)
         _exported[address] = (managed, shape, strides, self)
         return _new_capsule(address, b"dltensor", ctypes.cast(_delete_capsule, ctypes.c_void_p))
@@ -354,50 +220,57 @@ class FramePlane:
 # --- the client --------------------------------------------------------------------
 
 
-class _Received:
-    """A frame of the library, which is released when nothing uses it any more."""
+class _Owner:
+    """A frame or a buffer of the library, which goes back when no array uses it any more.
+
+    :param keeper: the connection or the server, which has to live as long
+    """
 
     _is_read_only = True
 
-    def __init__(self, handle: int, device: int, connection: Any) -> None:
-        self.handle: Optional[int] = handle
+    def __init__(self, handle: Any, device: int, keeper: Any, give_back: Callable[..., None],
+                 *arguments: Any) -> None:
+        self._handle = handle
         self._device = device
-        self._connection = connection
-        self._used = [False]
-        self._finalizer = weakref.finalize(self, _Received._release, handle, self._used)
+        self._keeper = keeper
+        self.used = [False]  # whether an array was used on the device
+        self._finalizer = weakref.finalize(self, give_back, *arguments, handle, self.used)
         self._finalizer.atexit = False
 
-    @staticmethod
-    def _release(handle: int, used: List[bool]) -> None:
-        # The arrays' users queue work on the default stream, or on streams that wait
-        # for it.
-        if used[0]:
-            lib.vkgdr_frame_release_on_stream(handle, None)
-        else:
-            lib.vkgdr_frame_release(handle)
+    @property
+    def is_live(self) -> bool:
+        return self._finalizer.alive
+
+    def _live(self) -> Any:
+        if not self.is_live:
+            raise ValueError("this frame was released, or this buffer was sent")
+        return self._handle
 
     def _use_device(self) -> None:
         self._live()
-        self._used[0] = True
+        self.used[0] = True
 
-    def _live(self) -> int:
-        if self.handle is None:
-            raise ValueError("this frame was released")
-        return self.handle
+    def take(self) -> Any:
+        """Returns the handle, which the caller gives back."""
+        handle = self._live()
+        self._finalizer.detach()
+        return handle
 
     def wait(self) -> None:
         if not lib.vkgdr_frame_invalidate(self._live()):
-            raise _fail()
+            raise failure()
 
-    def release(self, stream: Any) -> None:
-        if self.handle is None:
-            return
-        handle, self.handle = self.handle, None
-        self._finalizer.detach()
-        if stream is None:
-            self._release(handle, self._used)
-        elif not lib.vkgdr_frame_release_on_stream(handle, _stream_handle(stream)):
-            raise _fail()
+
+def _release(handle: int, used: List[bool]) -> None:
+    # The arrays' users queue work on the default stream, or on streams that wait for it.
+    if used[0]:
+        lib.vkgdr_frame_release_on_stream(handle, None)
+    else:
+        lib.vkgdr_frame_release(handle)
+
+
+def _known(time: int) -> Optional[int]:
+    return None if time == _NO_TIME else time
 
 
 class Frame:
@@ -405,24 +278,25 @@ class Frame:
     and the device has done the work that was queued on CUDA's default stream until then.
     """
 
-    def __init__(self, received: _Received) -> None:
-        info = lib.vkgdr_frame_get_info(received.handle).contents
+    def __init__(self, handle: int, connection: Any, device: int) -> None:
+        info = lib.vkgdr_frame_get_info(handle).contents
         format = info.format.contents
-        self._received = received
+        self._owner = _Owner(handle, device, connection, _release)
         self.format = _read_format(format)
         self.number: int = info.number  #: the server counts its frames from 1
         self.lost: int = info.lost  #: frames that are missing before this one
         self.flags: int = info.flags
         #: When the frame was due, on CLOCK_MONOTONIC, or None.
         self.timestamp: Optional[int] = None if info.time < 0 else info.time
-        self.pts: Optional[int] = None if info.pts == _NO_TIME else info.pts
-        self.duration: Optional[int] = None if info.duration == _NO_TIME else info.duration
+        self.pts = _known(info.pts)
+        self.duration = _known(info.duration)
         self.planes = [
-            FramePlane(received, info.planes[i], format.planes[i]) for i in range(info.n_planes)
+            FramePlane(self._owner, info.planes[i], format.planes[i])
+            for i in range(info.n_planes)
         ]
         #: Address on the device and size of each memory, for frames that are not video.
         self.memories = [
-            (info.memories[i].device, info.memories[i].size) for i in range(info.n_memories)
+            (memory.device, memory.size) for memory in info.memories[: info.n_memories]
         ]
 
     def __repr__(self) -> str:
@@ -430,7 +304,7 @@ class Frame:
 
     def wait(self) -> None:
         """Makes the content visible to the CPU. The device has written it already."""
-        self._received.wait()
+        self._owner.wait()
 
     def release(self, stream: Any = None) -> None:
         """Gives the frame back, without waiting, when the work that is queued on @stream
@@ -439,7 +313,13 @@ class Frame:
         :param stream: a CUstream as a number, or a stream of PyTorch, CuPy or PyCUDA;
           by default the default stream, if an array was used on the device
         """
-        self._received.release(stream)
+        if not self._owner.is_live:
+            return
+        handle = self._owner.take()
+        if stream is None:
+            _release(handle, self._owner.used)
+        elif not lib.vkgdr_frame_release_on_stream(handle, _handle_of(stream)):
+            raise failure()
 
     def __enter__(self) -> "Frame":
         return self
@@ -459,30 +339,23 @@ class Frames:
       breaks
     """
 
-    def __init__(
-        self,
-        path: str,
-        reconnect: bool = False,
-        timeout: Optional[float] = 5.0,
-        allowed_peers: str = "user",
-    ) -> None:
+    def __init__(self, path: str, reconnect: bool = False, timeout: Optional[float] = 5.0,
+                 allowed_peers: str = "user") -> None:
         self._path = path
         self._reconnect = reconnect
         self._peers = _peers(allowed_peers)
         self._handle: Optional[int] = None
         self._is_closed = False
-        self._connect(timeout)
+        self._connect(_Deadline(timeout))
 
-    def _connect(self, timeout: Optional[float]) -> None:
-        deadline = None if timeout is None else time.monotonic() + timeout
+    def _connect(self, deadline: _Deadline) -> None:
         while self._handle is None:
-            left = _SLICE if deadline is None else int((deadline - time.monotonic()) * 1e9)
-            params = _ClientParams(self._path.encode(), max(0, min(left, _SLICE)), self._peers)
+            left = deadline.slice()
+            params = _ClientParams(self._path.encode(), left, self._peers)
             self._handle = lib.vkgdr_frames_connect(ctypes.byref(params))
-            if self._handle is not None:
-                break
-            if left <= 0 or "no process serves" not in (last_error() or ""):
-                raise _fail()
+            if self._handle is None and (left == 0 or "no process serves" not in (
+                    last_error() or "")):
+                raise failure()
         self._finalizer = weakref.finalize(self, lib.vkgdr_frames_close, self._handle)
         self._finalizer.atexit = False
 
@@ -506,22 +379,18 @@ class Frames:
         :param timeout: seconds; None: without a limit
         :raises TimeoutError: if there is no frame in this time
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
-        handle = ctypes.c_void_p()
+        deadline, handle = _Deadline(timeout), ctypes.c_void_p()
         while not self._is_closed:
             if self._handle is None:
-                self._connect(timeout)
-            left = _SLICE if deadline is None else int((deadline - time.monotonic()) * 1e9)
-            status = lib.vkgdr_frames_receive(
-                self._handle, max(0, min(left, _SLICE)), ctypes.byref(handle)
-            )
+                self._connect(deadline)
+            left = deadline.slice()
+            status = lib.vkgdr_frames_receive(self._handle, left, ctypes.byref(handle))
             if status == _FRAME and handle.value is not None:
-                device = lib.vkgdr_frames_get_device(self._handle)
-                return Frame(_Received(handle.value, device, self))
-            if status == _TIMEOUT and left <= 0:
+                return Frame(handle.value, self, lib.vkgdr_frames_get_device(self._handle))
+            if status == _TIMEOUT and left == 0:
                 raise TimeoutError("there is no frame")
             if status == _ERROR and not self._reconnect:
-                raise _fail()
+                raise failure()
             if status == _EOS or (status == _BYE and not self._reconnect):
                 return None
             if status in (_ERROR, _BYE):
@@ -552,34 +421,28 @@ class Frames:
 # --- the server --------------------------------------------------------------------
 
 
-class _Writable:
+class _Writable(_Owner):
     _is_read_only = False
-
-    def __init__(self, server: "FrameServer", pointer: Any) -> None:
-        self.server = server
-        self._device = server._device
-        self.used = False
-        self.pointer = pointer
-        self.finalizer = weakref.finalize(
-            self, lib.vkgdr_frame_server_cancel, server._handle, pointer
-        )
-        self.finalizer.atexit = False
-
-    def _use_device(self) -> None:
-        self.used = True
 
     def wait(self) -> None:
         pass
+
+
+def _cancel(close: Any, server: int, buffer: Any, used: List[bool]) -> None:
+    if close.alive:  # the end of a server frees its buffers
+        lib.vkgdr_frame_server_cancel(server, buffer)
 
 
 class FrameBuffer:
     """A buffer of a FrameServer. It goes back unsent if it is dropped."""
 
     def __init__(self, server: "FrameServer", pointer: Any) -> None:
-        self._writable = _Writable(server, pointer)
+        self._server = server
+        self._owner = _Writable(pointer, server._device, server, _cancel, server._finalizer,
+                                server._handle)
         format = server._format
         self.planes = [
-            FramePlane(self._writable, pointer.contents.planes[i], format.planes[i])
+            FramePlane(self._owner, pointer.contents.planes[i], format.planes[i])
             for i in range(format.n_planes)
         ]
 
@@ -590,18 +453,14 @@ class FrameBuffer:
         :param time: CLOCK_MONOTONIC in nanoseconds, by default now
         :param stream: see Frame.release()
         """
-        writable = self._writable
-        if writable.finalizer.detach() is None:
-            raise ValueError("this buffer was sent")
-        handle = writable.server._handle
+        server, buffer = self._server._live(), self._owner.take()
         when = -1 if time is None else time
-        if stream is None and not writable.used:
-            ok = lib.vkgdr_frame_server_send(handle, writable.pointer, when)
+        if stream is None and not self._owner.used[0]:
+            ok = lib.vkgdr_frame_server_send(server, buffer, when)
         else:
-            number = None if stream is None else _stream_handle(stream)
-            ok = lib.vkgdr_frame_server_send_on_stream(handle, writable.pointer, when, number)
+            ok = lib.vkgdr_frame_server_send_on_stream(server, buffer, when, _handle_of(stream))
         if not ok:
-            raise _fail()
+            raise failure()
 
 
 class FrameServer:
@@ -617,34 +476,15 @@ class FrameServer:
     """
 
     def __init__(
-        self,
-        path: str,
-        format: str,
-        width: int,
-        height: int,
-        *,
-        fps: Tuple[int, int] = (0, 1),
-        device: int = 0,
-        buffers: int = 8,
-        max_buffers: int = 4,
-        allowed_peers: str = "user",
+        self, path: str, format: str, width: int, height: int, *, fps: Tuple[int, int] = (0, 1),
+        device: int = 0, buffers: int = 8, max_buffers: int = 4, allowed_peers: str = "user",
     ) -> None:
-        params = _ServerParams(
-            path.encode(),
-            _peers(allowed_peers),
-            device,
-            format.encode(),
-            width,
-            height,
-            fps[0],
-            fps[1],
-            buffers,
-            max_buffers,
-        )
+        params = _ServerParams(path.encode(), _peers(allowed_peers), device, format.encode(), width,
+                               height, *fps, buffers, max_buffers)
         self._device = device
         self._handle = lib.vkgdr_frame_server_open(ctypes.byref(params))
         if not self._handle:
-            raise _fail()
+            raise failure()
         self._finalizer = weakref.finalize(self, lib.vkgdr_frame_server_close, self._handle)
         self._format = lib.vkgdr_frame_server_get_format(self._handle).contents
 
@@ -668,13 +508,13 @@ class FrameServer:
         :param timeout: seconds; None: without a limit
         :raises TimeoutError: if there is none in this time
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = _Deadline(timeout)
         while True:
-            left = _SLICE if deadline is None else int((deadline - time.monotonic()) * 1e9)
-            pointer = lib.vkgdr_frame_server_acquire(self._live(), max(0, min(left, _SLICE)))
+            left = deadline.slice()
+            pointer = lib.vkgdr_frame_server_acquire(self._live(), left)
             if pointer:
                 return FrameBuffer(self, pointer)
-            if left <= 0:
+            if left == 0:
                 raise TimeoutError("all buffers are in use")
 
     def end(self) -> None:

@@ -20,22 +20,6 @@ from ._library import lib
 __all__ = ["Memory"]
 
 
-class _Release:
-    """Frees the memory in the CUDA context of the allocation, and keeps this context
-    until then.
-    """
-
-    def __init__(self, context: Any) -> None:
-        self._context = context
-
-    def __call__(self, handle: int) -> None:
-        self._context.push()
-        try:
-            lib.vkgdr_memory_free(handle)
-        finally:
-            self._context.pop()
-
-
 class Memory(_driver.PointerHolderBase, RawMemory):
     """Memory allocation that is automatically garbage collected.
 
@@ -54,7 +38,7 @@ class Memory(_driver.PointerHolderBase, RawMemory):
     """
 
     def __init__(self, owner: Vkgdr, size: int, flags: int = 0) -> None:
-        self._handle = None  # for __del__(), if a call below fails
+        self._allocation = None  # for __del__(), if a call below fails
         _driver.PointerHolderBase.__init__(self)
         self._context = _driver.Context.get_current()
         if self._context is None:
@@ -65,7 +49,16 @@ class Memory(_driver.PointerHolderBase, RawMemory):
         RawMemory.__init__(self, owner, size, flags)
 
     def _releaser(self) -> Callable[[int], None]:
-        return _Release(self._context)
+        context = self._context  # which is kept until then
+
+        def release(handle: int) -> None:
+            context.push()
+            try:
+                lib.vkgdr_memory_free(handle)
+            finally:
+                context.pop()
+
+        return release
 
     def __del__(self) -> None:
         self.free()
@@ -74,8 +67,4 @@ class Memory(_driver.PointerHolderBase, RawMemory):
         """The device pointer, under the name that PyCUDA uses."""
         return self.device_ptr
 
-    def __int__(self) -> int:
-        return self.device_ptr
-
-    def __index__(self) -> int:
-        return self.device_ptr
+    __int__ = __index__ = get_pointer

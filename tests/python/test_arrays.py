@@ -157,10 +157,10 @@ class Refusals(DeviceTestCase):
 
     def test_buffers_that_are_not_of_the_format(self) -> None:
         caps = video_caps("RGBA", 16, 16)
-        self.assert_refused("needs 1024 bytes.*has 1000", self.new_buffer(bytes(1000)), caps)
+        self.assert_refused("a buffer of 1000 bytes.*takes 1024 bytes", self.new_buffer(bytes(1000)), caps)
         buffer = self.new_buffer(bytes(2000))
         add_video_meta(buffer, video_caps("RGBA", 8, 16), [0], [32])
-        self.assert_refused("of 8x16 pixels", buffer, caps)
+        self.assert_refused("does not describe RGBA of 16x16", buffer, caps)
         audio = Gst.Caps.from_string(
             "audio/x-raw,format=F64LE,rate=48000,channels=2,layout=interleaved"
         )
@@ -380,21 +380,21 @@ class Metas(DeviceTestCase):
 
     def test_of_another_format(self) -> None:
         rgb, i420 = video_caps("RGB", 8, 4), video_caps("I420", 8, 4)
-        with self.assertRaisesRegex(ValueError, "3 planes of I420, and the format is RGB"):
+        with self.assertRaisesRegex(ValueError, "does not describe RGB of 8x4"):
             self.planes(96, rgb, i420, [8, 4, 4])
-        with self.assertRaisesRegex(ValueError, "the format is I420"):
+        with self.assertRaisesRegex(ValueError, "does not describe I420 of 8x4"):
             self.planes(96, i420, rgb, [24])
 
     def test_rows_that_overlap(self) -> None:
         gray = video_caps("GRAY8", 8, 4)
         for stride in (0, 7, -8):
-            with self.assertRaisesRegex(ValueError, "vkgdrupload packs"):
+            with self.assertRaisesRegex(ValueError, "plane 0 .* is not inside its buffer"):
                 self.planes(96, gray, gray, [stride])
 
     def test_a_larger_picture(self) -> None:
         gray, larger = video_caps("GRAY8", 8, 4), video_caps("GRAY8", 16, 6)
         self.assertEqual(self.planes(96, gray, larger, [16]), ((4, 8),))
-        with self.assertRaisesRegex(ValueError, "8x4 pixels, and the format of 16x6"):
+        with self.assertRaisesRegex(ValueError, "does not describe GRAY8 of 16x6"):
             self.planes(96, larger, gray, [16])
 
     def test_not_left_at_the_end_of_the_interpreter(self) -> None:

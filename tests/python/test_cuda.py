@@ -100,7 +100,7 @@ class Streams(CudaTestCase):
         for bad in ("stream", None, 1.5, True):
             with self.assertRaisesRegex(TypeError, "is neither a CUDA stream"):
                 GstVkgdr.as_stream(self.context, bad)
-        with self.assertRaisesRegex(ValueError, "-1 is not a CUDA stream"):
+        with self.assertRaisesRegex(ValueError, "a CUstream is -1, and cannot be negative"):
             GstVkgdr.as_stream(self.context, -1)
         with gst_support.other_cuda_context() as other:
             with self.assertRaisesRegex(ValueError, "another CUDA context"):

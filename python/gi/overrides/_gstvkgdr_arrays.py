@@ -6,27 +6,49 @@ _gstvkgdr_layout computes where the samples are.
 """
 
 import ctypes
+import math
 from typing import Any, Dict, List, Optional, Tuple, Union
 
-import gi
-
-gi.require_version("Gst", "1.0")
-from gi.repository import Gst  # noqa: E402
-
-from ..module import get_introspection_module  # noqa: E402
-from . import _gstvkgdr_dlpack as dlpack  # noqa: E402
-from . import _gstvkgdr_layout as layout  # noqa: E402
-from . import _gstvkgdr_numbers as numbers  # noqa: E402
-from . import _gstvkgdr_objects as objects  # noqa: E402
-from ._gstvkgdr_memory import MAP_VKGDR  # noqa: E402
-
-GstVkgdr = get_introspection_module("GstVkgdr")
+from . import _gstvkgdr_layout as layout
+from . import _gstvkgdr_objects as objects
+from ._gstvkgdr_base import Gst, GstVkgdr, import_numpy, is_integer
+from ._gstvkgdr_memory import MAP_VKGDR, host_bytes
 
 # DLPack's number of the legacy default stream.
 _DEFAULT_STREAM = 1
 
 # The default streams, which cannot be destroyed.
 _LASTING_STREAMS = (0, 1, 2)
+
+# DLPack's numbers of CUDA memory, and of the kinds that NumPy's type strings call i, u and
+# f. NumPy has no bfloat16. Here, its kind is V, as for bytes without a type.
+_CUDA = 2
+_KINDS = {"i": 0, "u": 1, "f": 2, "V": 4}
+
+# --- DLPack's capsules --------------------------------------------------------
+
+# Only the library knows the content of a tensor. The name of a capsule tells whether it
+# still owns the tensor. It is not copied, so it has to be a constant of this module.
+_NAME, _USED = b"dltensor", b"used_dltensor"
+
+
+def _api(name: str, result: Any, *arguments: Any) -> Any:
+    # These functions belong to this module: the attributes of pythonapi are shared.
+    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
+
+
+_object, _pointer, _text = ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p
+_new_capsule = _api("PyCapsule_New", _object, _pointer, _text, _pointer)
+_is_valid = _api("PyCapsule_IsValid", ctypes.c_int, _object, _text)
+_get_pointer = _api("PyCapsule_GetPointer", _pointer, _object, _text)
+_set_name = _api("PyCapsule_SetName", ctypes.c_int, _object, _text)
+
+# The destructor is a function in C, because no Python code can run while an exception
+# is pending, and because a capsule may outlive this module when the interpreter ends.
+_destructor = GstVkgdr.dlpack_get_capsule_destructor()
+
+
+# --- on the device ------------------------------------------------------------
 
 
 class DeviceArray:
@@ -47,10 +69,22 @@ class DeviceArray:
     next user waits for the whole CUDA context.
     """
 
+    shape: Tuple[int, ...]  #: rows, columns, channels
+    strides: Tuple[int, ...]  #: in bytes
+    typestr: str  #: in NumPy's notation: "|u1", "<u2", "<f4"
+    itemsize: int
+    ndim: int
+    size: int  #: the number of elements
+    nbytes: int  #: of all elements, without padding between rows
+    readonly: bool  #: whether the memory was mapped for reading only
+
     def __init__(self, mapping: "GstVkgdr.Mapping", where: layout.Layout) -> None:
         self._mapping: Optional["GstVkgdr.Mapping"] = mapping
         self._where = where
-        self._readonly = not mapping.get_flags() & Gst.MapFlags.WRITE
+        self.shape, self.strides, self.typestr = where.shape, where.strides, where.typestr
+        self.itemsize, self.ndim, self.size = where.itemsize, len(self.shape), math.prod(self.shape)
+        self.nbytes = self.size * self.itemsize
+        self.readonly = not mapping.get_flags() & Gst.MapFlags.WRITE
 
     def _live(self) -> "GstVkgdr.Mapping":
         if self._mapping is None:
@@ -58,10 +92,8 @@ class DeviceArray:
         return self._mapping
 
     def close(self) -> None:
-        """Ends the use of the memory by this object. Objects that were made of it stay
-        valid.
-
-        A second call does nothing.
+        """Ends the use of the memory by this object, but not by objects that were made of
+        it. A second call does nothing.
         """
         self._mapping = None
 
@@ -73,61 +105,17 @@ class DeviceArray:
         self.close()
 
     @property
-    def shape(self) -> Tuple[int, ...]:
-        """The number of elements in each dimension: rows, columns, channels."""
-        return self._where.shape
-
-    @property
-    def strides(self) -> Tuple[int, ...]:
-        """The distance from one element to the next in each dimension, in bytes."""
-        return self._where.strides
-
-    @property
-    def typestr(self) -> str:
-        """The type of the elements in NumPy's notation: "|u1", "<u2", "<f4"."""
-        return self._where.typestr
-
-    @property
     def dtype(self) -> Any:
-        """The type of the elements, as a dtype of NumPy.
+        """The type of the elements, as a dtype of NumPy."""
+        return import_numpy().dtype(self.typestr)
 
-        :raises ImportError: without NumPy
-        """
-        return _import_numpy().dtype(self._where.typestr)
-
-    @property
-    def itemsize(self) -> int:
-        """The size of an element in bytes."""
-        return self._where.itemsize
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        count = 1
-        for n in self.shape:
-            count *= n
-        return count
-
-    @property
-    def nbytes(self) -> int:
-        """The size of all elements in bytes, without padding between rows."""
-        return self.size * self.itemsize
-
-    @property
-    def readonly(self) -> bool:
-        """Whether the memory was mapped for reading only."""
-        return self._readonly
+    def _context(self) -> "GstVkgdr.Context":
+        return GstVkgdr.memory_get_context(self._live().get_memory())
 
     @property
     def device(self) -> int:
         """The CUDA device."""
-        memory = self._live().get_memory()
-        return GstVkgdr.memory_get_context(memory).get_device()
+        return self._context().get_device()
 
     @property
     def pointer(self) -> int:
@@ -183,25 +171,21 @@ class DeviceArray:
           of the memory then waits for all work in the CUDA context
         """
         mapping = self._live()
-        context = GstVkgdr.memory_get_context(mapping.get_memory())
-        queue = objects.as_stream(context, stream)
+        queue = objects.as_stream(self._context(), stream)
         own = mapping.get_stream()
         if own is not None and queue.handle == own.handle:
             return  # the consumer uses the array's own stream
-        if numbers.is_integer(stream) and int(stream) not in _LASTING_STREAMS:
+        if is_integer(stream) and int(stream) not in _LASTING_STREAMS:
             mapping.lend(queue)
         else:
             mapping.add_stream(queue)
 
     def __dlpack_device__(self) -> Tuple[int, int]:
-        return (dlpack.CUDA, self.device)
+        return (_CUDA, self.device)
 
     def __dlpack__(
-        self,
-        stream: Optional[int] = None,
-        max_version: Optional[Tuple[int, int]] = None,
-        dl_device: Optional[Tuple[int, int]] = None,
-        copy: Optional[bool] = None,
+        self, stream: Optional[int] = None, max_version: Optional[Tuple[int, int]] = None,
+        dl_device: Optional[Tuple[int, int]] = None, copy: Optional[bool] = None,
     ) -> Any:
         # If the array has a stream, the consumer's stream waits for it. None stands for
         # the legacy default stream, and -1 means that the consumer does not want this.
@@ -221,13 +205,9 @@ class DeviceArray:
         if self._live().get_stream() is not None and stream != -1:
             self.use_on(_DEFAULT_STREAM if stream is None else stream)
         tensor = self._live().to_dlpack(
-            self._where.offset,
-            list(self.shape),
-            [stride // size for stride in self.strides],
-            GstVkgdr.ElementType(dlpack.KINDS[self.typestr[1]]),
-            8 * size,
-        )
-        return dlpack.wrap(tensor)
+            self._where.offset, list(self.shape), [stride // size for stride in self.strides],
+            GstVkgdr.ElementType(_KINDS[self.typestr[1]]), 8 * size)
+        return _new_capsule(tensor, _NAME, _destructor)
 
 
 class _Mappings:
@@ -267,9 +247,7 @@ def _map_on_stream(
 
 
 def device_arrays(
-    buffer: Gst.Buffer,
-    format: layout.Format = None,
-    flags: Gst.MapFlags = Gst.MapFlags.READ,
+    buffer: Gst.Buffer, format: layout.Format = None, flags: Gst.MapFlags = Gst.MapFlags.READ,
     stream: Any = None,
 ) -> Tuple[DeviceArray, ...]:
     """The planes of a buffer in GPU memory, as arrays on the device.
@@ -288,15 +266,12 @@ def device_arrays(
     mappings = _Mappings(buffer, flags | MAP_VKGDR, stream)
     return tuple(
         DeviceArray(mappings.get(where.memory), where)
-        for where in layout.layouts(buffer, format)
-    )
+        for where in layout.layouts(buffer, format))
 
 
 def device_array(
-    source: Union[Gst.Buffer, Gst.Memory],
-    format: layout.Format = None,
-    flags: Gst.MapFlags = Gst.MapFlags.READ,
-    stream: Any = None,
+    source: Union[Gst.Buffer, Gst.Memory], format: layout.Format = None,
+    flags: Gst.MapFlags = Gst.MapFlags.READ, stream: Any = None,
 ) -> DeviceArray:
     """A memory, or a buffer with one plane or one memory, as an array on the device.
 
@@ -309,7 +284,7 @@ def device_array(
             mapping = GstVkgdr.Mapping.new(source, Gst.MapFlags(flags | MAP_VKGDR))
         else:
             mapping = _map_on_stream(source, None, flags, stream)
-        return DeviceArray(mapping, layout.Layout(0, 0, (mapping.get_size(),), (1,), "|u1"))
+        return DeviceArray(mapping, layout.Layout(0, (mapping.get_size(),), (1,)))
     where = layout.single(layout.layouts(source, format))
     return DeviceArray(_Mappings(source, flags | MAP_VKGDR, stream).get(where.memory), where)
 
@@ -335,7 +310,7 @@ class mapped:  # noqa: N801
         flags = Gst.MapFlags(flags)
         if flags & MAP_VKGDR:
             raise ValueError("arrays of NumPy are on the host: use device_arrays() for the device")
-        self._numpy = _import_numpy()
+        import_numpy()
         self._is_writable = bool(flags & Gst.MapFlags.WRITE)
         self._mappings = _Mappings(buffer, flags)
         self._layouts = layout.layouts(buffer, format)
@@ -344,9 +319,9 @@ class mapped:  # noqa: N801
     def __enter__(self) -> Tuple[Any, ...]:
         try:
             for where in self._layouts:
-                array = _host_array(self._numpy, self._mappings.get(where.memory), where)
-                array.flags.writeable = self._is_writable
-                self._arrays.append(array)
+                mapping = self._mappings.get(where.memory)
+                self._arrays.append(
+                    host_array(mapping.get_pointer(), where, mapping, self._is_writable))
         except BaseException:
             self.__exit__()
             raise
@@ -359,24 +334,12 @@ class mapped:  # noqa: N801
         self._mappings.unmap()
 
 
-def _import_numpy() -> Any:
-    try:
-        import numpy
-    except ImportError as error:
-        raise ImportError(
-            f"this function needs NumPy, which cannot be imported ({error}): "
-            "install the package python3-numpy"
-        ) from None
-    return numpy
-
-
-def _host_array(numpy: Any, mapping: "GstVkgdr.Mapping", where: layout.Layout) -> Any:
-    data = (ctypes.c_ubyte * where.extent).from_address(mapping.get_pointer() + where.offset)
-    # This is the base of the array, so the mapping exists as long as the array.
-    # After the unmap, the content of the array is undefined, but its memory
-    # still exists.
-    data.mapping = mapping
-    return numpy.ndarray(where.shape, where.typestr, data, 0, where.strides)
+def host_array(address: int, where: layout.Layout, owner: Any, is_writable: bool) -> Any:
+    """An array of NumPy, which keeps the owner of its memory."""
+    data = host_bytes(address + where.offset, where.extent, owner)
+    array = import_numpy().ndarray(where.shape, where.typestr, data, 0, where.strides)
+    array.flags.writeable = is_writable
+    return array
 
 
 # --- tensors as memory --------------------------------------------------------
@@ -431,7 +394,7 @@ def memory_from_dlpack(
         if not hasattr(tensor, method):
             raise TypeError(f"{type(tensor).__name__} is not a tensor: it has no {method}()")
     kind, device = (int(number) for number in tensor.__dlpack_device__())
-    if kind != dlpack.CUDA:
+    if kind != _CUDA:
         raise ValueError(
             f"the tensor is not in the memory of a CUDA device (DLPack device type {kind}): "
             "move it there first, or write to a buffer with mapped()"
@@ -444,7 +407,10 @@ def memory_from_dlpack(
             "move it there, or use a context of its device"
         )
     capsule = tensor.__dlpack__(stream=_DEFAULT_STREAM)
+    if not _is_valid(capsule, _NAME):
+        raise ValueError(
+            '__dlpack__() returned no capsule named "dltensor", or one that is already consumed')
     flags = Gst.MemoryFlags(0) if writable else Gst.MemoryFlags.READONLY
-    memory = GstVkgdr.memory_new_from_dlpack(context, dlpack.peek(capsule), flags)
-    dlpack.consume(capsule)
+    memory = GstVkgdr.memory_new_from_dlpack(context, _get_pointer(capsule, _NAME), flags)
+    _set_name(capsule, _USED)
     return memory

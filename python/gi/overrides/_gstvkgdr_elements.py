@@ -6,33 +6,18 @@ do_close(). A function that returns None has succeeded. Frames for the CPU are a
 NumPy.
 """
 
-import ctypes
 import functools
 import os
 import traceback
 from typing import Any, Callable, Tuple
 
-import gi
-
-gi.require_version("Gst", "1.0")
-from gi.repository import GLib  # noqa: E402
-
-from ..module import get_introspection_module  # noqa: E402
-from ._gstvkgdr_override import override  # noqa: E402
-from . import _gstvkgdr_layout as layout  # noqa: E402
-
-GstVkgdr = get_introspection_module("GstVkgdr")
+from . import _gstvkgdr_arrays as arrays
+from . import _gstvkgdr_layout as layout
+from ._gstvkgdr_base import GLib, GstVkgdr, override
 
 # The functions of the base classes that return an error.
-_GUARDED = (
-    "do_open",
-    "do_negotiated",
-    "do_filter",
-    "do_filter_cpu",
-    "do_set_info",
-    "do_filter_frame",
-    "do_filter_frame_cpu",
-)
+_GUARDED = ("do_open", "do_negotiated", "do_filter", "do_filter_cpu", "do_set_info",
+            "do_filter_frame", "do_filter_frame_cpu")
 
 
 def _error_from_exception(error: BaseException, name: str) -> GLib.Error:
@@ -87,19 +72,7 @@ def frame_arrays(frame: Any, writable: bool = False) -> Tuple[Any, ...]:
     """
     if type(frame).__name__ != "VideoFrame":
         raise TypeError(f"a GstVideo.VideoFrame is needed, not {type(frame).__name__}")
-    try:
-        import numpy
-    except ImportError as error:
-        raise ImportError(
-            f"frame_arrays() gives arrays of NumPy, which cannot be imported ({error}): "
-            "install the package python3-numpy"
-        ) from None
-    arrays = []
-    for index, plane in enumerate(layout.frame_planes(frame.info)):
-        address = GstVkgdr.VideoFilter.get_plane_address(frame, index)
-        where = layout.Layout(0, 0, plane.shape, plane.strides, plane.typestr)
-        data = (ctypes.c_ubyte * where.extent).from_address(address)
-        array = numpy.ndarray(where.shape, where.typestr, data, 0, where.strides)
-        array.flags.writeable = writable
-        arrays.append(array)
-    return tuple(arrays)
+    address = GstVkgdr.VideoFilter.get_plane_address
+    return tuple(
+        arrays.host_array(address(frame, index), where, None, writable)
+        for index, where in enumerate(layout.frame_planes(frame.info)))

@@ -1,27 +1,19 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The library's errors as classes with PyCUDA's names.
 
-    try:
-        module = GstVkgdr.SourceModule(source, context)
     except GstVkgdr.CompileError as error:
         print(error.stderr)
 
-Each class is a GLib.Error, so that programs that catch GLib.Error still work.
-
-PyGObject makes all errors by calling GLib.Error. This module changes that call: for an
-error of the domain of GstVkgdr it makes one of these classes. Errors of other domains
-are not changed.
+Each class is a GLib.Error, so that programs that catch GLib.Error still work. PyGObject
+makes all errors by calling GLib.Error. This module changes that call: for an error of the
+domain of GstVkgdr it makes one of these classes.
 """
 
 import builtins
 import re
-from typing import Any, Dict, Optional, Type
+from typing import Any, Optional, Type
 
-from gi.repository import GLib
-
-from ..module import get_introspection_module
-
-GstVkgdr = get_introspection_module("GstVkgdr")
+from ._gstvkgdr_base import GLib, GstVkgdr
 
 _DOMAIN = GLib.quark_to_string(GstVkgdr.error_quark())
 
@@ -60,10 +52,7 @@ class CompileError(CudaError):
         """The compiler's log."""
         return self.message.partition("\n")[2]
 
-    @property
-    def stdout(self) -> str:
-        """Always empty: the compilers write to their log."""
-        return ""
+    stdout = ""  # the compilers write to their log
 
 
 class MemoryError(CudaError, builtins.MemoryError):
@@ -79,12 +68,10 @@ class LaunchError(CudaError):
 
 
 class RuntimeError(CudaError):
-    """An error that the program did not cause: no driver, no device, or a call
-    that failed.
-    """
+    """Anything else: no driver, no device, or a call that failed."""
 
 
-_CLASSES: Dict[int, Type[CudaError]] = {
+_CLASSES = {
     int(GstVkgdr.Error.COMPILE): CompileError,
     int(GstVkgdr.Error.NO_MEMORY): MemoryError,
     int(GstVkgdr.Error.ARGUMENT): LogicError,
@@ -111,13 +98,12 @@ def _cuda_error(message: str) -> Optional[str]:
 
 
 def _class_of(message: str, code: int) -> Type[CudaError]:
-    if code != int(GstVkgdr.Error.FAILED):
-        return _CLASSES.get(code, RuntimeError)
-    name = (_cuda_error(message) or "").replace("CUDA_ERROR_", "", 1)
-    for pattern, kind in _CUDA_CLASSES:
-        if re.fullmatch(pattern, name):
-            return kind
-    return RuntimeError
+    if code == int(GstVkgdr.Error.FAILED):
+        name = (_cuda_error(message) or "").replace("CUDA_ERROR_", "", 1)
+        for pattern, kind in _CUDA_CLASSES:
+            if re.fullmatch(pattern, name):
+                return kind
+    return _CLASSES.get(code, RuntimeError)
 
 
 def _new(cls: Type[GLib.Error], message: str = "", domain: str = "", code: int = 0) -> GLib.Error:

@@ -9,15 +9,10 @@ from typing import TYPE_CHECKING, Any, List, NamedTuple, Tuple, Union
 
 import gi
 
-gi.require_version("Gst", "1.0")
-from gi.repository import GLib, Gst  # noqa: E402
-
-from ..module import get_introspection_module  # noqa: E402
+from ._gstvkgdr_base import GLib, Gst, GstVkgdr
 
 if TYPE_CHECKING:
     from gi.repository import GstAudio, GstVideo
-
-GstVkgdr = get_introspection_module("GstVkgdr")
 
 # The types that describe the content of a buffer. None stands for bytes.
 Format = Union[Gst.Caps, "GstVideo.VideoInfo", "GstAudio.AudioInfo", None]
@@ -33,11 +28,11 @@ NATIVE_ORDER = "<" if sys.byteorder == "little" else ">"
 class Layout(NamedTuple):
     """One array: a plane, packed pixels, samples of audio, or bytes."""
 
-    memory: int  #: index of the buffer's memory
-    offset: int  #: of the first byte, in this memory
+    offset: int  #: of the first byte, in the buffer or in the memory
     shape: Tuple[int, ...]
     strides: Tuple[int, ...]  #: in bytes
-    typestr: str  #: in NumPy's notation: "|u1", "<u2"
+    typestr: str = "|u1"  #: in NumPy's notation: "|u1", "<u2"
+    memory: int = 0  #: index of the buffer's memory
 
     @property
     def itemsize(self) -> int:
@@ -55,28 +50,17 @@ class Layout(NamedTuple):
         return sum(steps) + self.itemsize
 
 
-class _Plane(NamedTuple):
-    """A layout with its offset in the buffer."""
-
-    offset: int
-    shape: Tuple[int, ...]
-    strides: Tuple[int, ...]
-    typestr: str
-
-
 def layouts(buffer: Gst.Buffer, format: Format = None) -> List[Layout]:
     """Returns the arrays of a buffer. Without a format, there is one of bytes for each
     memory.
     """
     if not isinstance(buffer, Gst.Buffer):
         raise TypeError(f"a Gst.Buffer is needed, not {type(buffer).__name__}")
-    if isinstance(format, Gst.Caps) and _is_tensor(format):
-        return [_locate(buffer, _tensor(format))]
-    info = _info(format)
-    if info is None:
+    kind, info = _info(format)
+    if kind == "":
         sizes = [buffer.peek_memory(i).size for i in range(buffer.n_memory())]
-        return [Layout(i, 0, (size,), (1,), "|u1") for i, size in enumerate(sizes)]
-    planes = (_video if _is_video(info) else _audio)(buffer, info)
+        return [Layout(0, (size,), (1,), memory=i) for i, size in enumerate(sizes)]
+    planes = {"tensor": _tensor, "video": _video, "audio": _audio}[kind](buffer, info)
     return [_locate(buffer, plane) for plane in planes]
 
 
@@ -87,25 +71,10 @@ def single(found: List[Layout]) -> Layout:
     raise ValueError(f"the buffer has {len(found)} planes: take them with device_arrays()")
 
 
-# GStreamer's typelibs of video and audio are only loaded if they are needed.
-
-
-def _gst_video() -> Any:
-    gi.require_version("GstVideo", "1.0")
-    from gi.repository import GstVideo
-
-    return GstVideo
-
-
-def _gst_audio() -> Any:
-    gi.require_version("GstAudio", "1.0")
-    from gi.repository import GstAudio
-
-    return GstAudio
-
-
-def _is_video(info: object) -> bool:
-    return type(info).__name__ == "VideoInfo"
+def _library(name: str) -> Any:
+    """GStreamer's typelibs of video and audio, which are only loaded if they are needed."""
+    gi.require_version(name, "1.0")
+    return __import__(f"gi.repository.{name}", fromlist=[name])
 
 
 def _media_type(caps: Gst.Caps) -> str:
@@ -116,92 +85,70 @@ def _media_type(caps: Gst.Caps) -> str:
         return inner.get_name()
 
 
-def _info(format: Format) -> Union["GstVideo.VideoInfo", "GstAudio.AudioInfo", None]:
-    if format is None or type(format).__name__ in ("VideoInfo", "AudioInfo"):
-        return format
+def _info(format: Format) -> Tuple[str, Any]:
+    """What a buffer contains, and its VideoInfo, AudioInfo or caps."""
+    name = type(format).__name__
+    if format is None or name in ("VideoInfo", "AudioInfo"):
+        return "" if format is None else name[:5].lower(), format
     if not isinstance(format, Gst.Caps):
         raise TypeError(
-            "a format is Gst.Caps, GstVideo.VideoInfo, GstAudio.AudioInfo or None, "
-            f"not {type(format).__name__}"
-        )
-    if not format.is_fixed():
-        raise ValueError(f"the caps {format.to_string()} do not describe a buffer")
-    name = _media_type(format)
+            f"a format is Gst.Caps, GstVideo.VideoInfo, GstAudio.AudioInfo or None, not {name}")
     try:
+        if not format.is_fixed():
+            raise TypeError
+        name = _media_type(format)
         if name == "video/x-raw":
-            return _gst_video().VideoInfo.new_from_caps(format)
+            return "video", _library("GstVideo").VideoInfo.new_from_caps(format)
         if name == "audio/x-raw":
-            return _gst_audio().AudioInfo.new_from_caps(format)
+            return "audio", _library("GstAudio").AudioInfo.new_from_caps(format)
     except TypeError:  # PyGObject raises this if the caps cannot be an info
         raise ValueError(f"the caps {format.to_string()} do not describe a buffer") from None
-    return None
+    return "tensor" if name == "tensor/strided" else "", format
+
+
+def _refuse(name: str) -> ValueError:
+    return ValueError(
+        f"the samples of {name} cannot be an array; without a format, the bytes can")
 
 
 # --- video --------------------------------------------------------------------
 
 
-def _refuse(name: str) -> ValueError:
-    return ValueError(
-        f"the samples of {name} cannot be an array; without a format, the bytes can"
-    )
-
-
-def _check_format(finfo: "GstVideo.VideoFormatInfo") -> None:
-    flags = _gst_video().VideoFormatFlags
-    if finfo.n_components == 0 or finfo.flags & (flags.COMPLEX | flags.PALETTE | flags.TILED):
-        raise _refuse(finfo.name)
-
-
 def _field_height(info: "GstVideo.VideoInfo") -> int:
-    if info.interlace_mode == _gst_video().VideoInterlaceMode.ALTERNATE:
+    if info.interlace_mode == _library("GstVideo").VideoInterlaceMode.ALTERNATE:
         return (info.height + 1) // 2  # each field is a buffer
     return info.height
 
 
-def frame_planes(info: "GstVideo.VideoInfo") -> List[_Plane]:
-    """Returns the planes of a mapped frame, whose info has the actual strides."""
-    _check_format(info.finfo)
-    height = _field_height(info)
-    return [
-        _video_plane(info.finfo, plane, info.width, height, 0, info.stride[plane])
-        for plane in range(info.finfo.n_planes)
-    ]
+def frame_planes(info: "GstVideo.VideoInfo", where: Any = None) -> List[Layout]:
+    """Returns the planes of a frame.
 
-
-def _video(buffer: Gst.Buffer, info: "GstVideo.VideoInfo") -> List[_Plane]:
-    video = _gst_video()
-    finfo = info.finfo
-    _check_format(finfo)
-    height = _field_height(info)
-    meta = video.buffer_get_video_meta(buffer)
-    where = info
-    if meta is not None:
-        # A larger picture, such as a decoder's, is used from its top left corner.
-        if (meta.format, meta.n_planes) != (finfo.format, finfo.n_planes):
-            raise ValueError(
-                f"the buffer's GstVideoMeta is of {meta.n_planes} planes of "
-                f"{video.VideoFormat.to_string(meta.format)}, and the format is {finfo.name}"
-            )
-        if meta.width < info.width or meta.height < height:
-            raise ValueError(
-                f"the buffer is of {meta.width}x{meta.height} pixels, "
-                f"and the format of {info.width}x{height}"
-            )
-        where = meta
+    :param where: a GstVideoMeta with the offsets and strides; without it, those of the
+      info, which are the actual ones for a mapped frame
+    """
+    finfo, flags = info.finfo, _library("GstVideo").VideoFormatFlags
+    if finfo.n_components == 0 or finfo.flags & (flags.COMPLEX | flags.PALETTE | flags.TILED):
+        raise _refuse(finfo.name)
+    offsets = where.offset if where else [0] * finfo.n_planes
+    height, strides = _field_height(info), (where or info).stride
     return [
-        _video_plane(finfo, plane, info.width, height, where.offset[plane], where.stride[plane])
+        _video_plane(finfo, plane, info.width, height, offsets[plane], strides[plane])
         for plane in range(finfo.n_planes)
     ]
 
 
+def _video(buffer: Gst.Buffer, info: "GstVideo.VideoInfo") -> List[Layout]:
+    try:
+        GstVkgdr.buffer_check_video(buffer, info)
+    except GLib.Error as error:
+        raise ValueError(error.message) from None
+    return frame_planes(info, _library("GstVideo").buffer_get_video_meta(buffer) or info)
+
+
 def _video_plane(
-    finfo: "GstVideo.VideoFormatInfo",
-    plane: int,
-    width: int,
-    height: int,
-    offset: int,
+    finfo: "GstVideo.VideoFormatInfo", plane: int, width: int, height: int, offset: int,
     stride: int,
-) -> _Plane:
+) -> Layout:
     components = [c for c in range(finfo.n_components) if finfo.plane[c] == plane]
     if not components:
         raise _refuse(finfo.name)
@@ -215,56 +162,37 @@ def _video_plane(
         size = max((finfo.depth[k] + finfo.shift[k] + 7) // 8 for k in components)
     if size not in (1, 2, 4, 8) or step % size:
         raise _refuse(finfo.name)
+    if stride < 0:
+        raise ValueError("the first row is the last one in memory: vkgdrupload packs such frames")
 
-    shape: Tuple[int, ...] = (_scaled(height, finfo.h_sub[c]), _scaled(width, finfo.w_sub[c]))
-    if shape[0] > 1 and stride < shape[1] * step:
-        raise ValueError(
-            f"the rows of plane {plane} are {stride} bytes apart, and have {shape[1] * step}: "
-            "vkgdrupload packs such frames"
-        )
+    shape: Tuple[int, ...] = (-(-height >> finfo.h_sub[c]), -(-width >> finfo.w_sub[c]))
     strides: Tuple[int, ...] = (stride, step)
     if step > size:
         shape += (step // size,)
         strides += (size,)
-    return _Plane(offset, shape, strides, _video_type(finfo, size))
-
-
-def _scaled(n: int, shift: int) -> int:
-    return -((-n) >> shift)
-
-
-def _video_type(finfo: "GstVideo.VideoFormatInfo", size: int) -> str:
-    video = _gst_video()
-    if size == 1:
-        return "|u1"
-    if finfo.name in _NATIVE:
-        return f"{NATIVE_ORDER}u{size}"
-    little = finfo.flags & video.VideoFormatFlags.LE
-    return f"{'<' if little else '>'}u{size}"
+    order = "<" if finfo.flags & _library("GstVideo").VideoFormatFlags.LE else ">"
+    if size == 1 or finfo.name in _NATIVE:
+        order = "|" if size == 1 else NATIVE_ORDER
+    return Layout(offset, shape, strides, f"{order}u{size}")
 
 
 # --- audio --------------------------------------------------------------------
 
 
-def _audio(buffer: Gst.Buffer, info: "GstAudio.AudioInfo") -> List[_Plane]:
-    audio = _gst_audio()
-    size = info.finfo.width // 8
+def _audio(buffer: Gst.Buffer, info: "GstAudio.AudioInfo") -> List[Layout]:
+    audio, finfo = _library("GstAudio"), info.finfo
+    size = finfo.width // 8
     if size not in (1, 2, 4, 8):
-        raise _refuse(info.finfo.name)
+        raise _refuse(finfo.name)
     if info.layout != audio.AudioLayout.INTERLEAVED:
-        raise _refuse(f"{info.finfo.name} in one plane for each channel")
+        raise _refuse(f"{finfo.name} in one plane for each channel")
     shape = (buffer.get_size() // info.bpf, info.channels)
     if shape[0] == 0:
         raise ValueError("the buffer has less than one sample of each channel")
-    return [_Plane(0, shape, (info.bpf, size), _audio_type(info.finfo, size))]
-
-
-def _audio_type(finfo: "GstAudio.AudioFormatInfo", size: int) -> str:
-    audio = _gst_audio()
     flags = audio.AudioFormatFlags
     kind = "f" if finfo.flags & flags.FLOAT else "i" if finfo.flags & flags.SIGNED else "u"
     order = "|" if size == 1 else "<" if finfo.endianness == 1234 else ">"
-    return f"{order}{kind}{size}"
+    return [Layout(0, shape, (info.bpf, size), f"{order}{kind}{size}")]
 
 
 # --- tensors ------------------------------------------------------------------
@@ -273,11 +201,7 @@ def _audio_type(finfo: "GstAudio.AudioFormatInfo", size: int) -> str:
 _TENSOR_TYPES = {"float32": "f4", "float16": "f2", "bfloat16": "V2", "uint8": "u1", "int8": "i1"}
 
 
-def _is_tensor(caps: Gst.Caps) -> bool:
-    return caps.is_fixed() and _media_type(caps) == "tensor/strided"
-
-
-def _tensor(caps: Gst.Caps) -> _Plane:
+def _tensor(buffer: Gst.Buffer, caps: Gst.Caps) -> List[Layout]:
     """Returns all dimensions. The last one is contiguous."""
     try:
         _, kind, dims = GstVkgdr.tensor_caps_parse(caps)
@@ -290,19 +214,19 @@ def _tensor(caps: Gst.Caps) -> _Plane:
     strides = [size]
     for n in reversed(dims[1:]):
         strides.insert(0, strides[0] * n)
-    return _Plane(0, tuple(dims), tuple(strides), ("|" if size == 1 else NATIVE_ORDER) + name)
+    order = "|" if size == 1 else NATIVE_ORDER
+    return [Layout(0, tuple(dims), tuple(strides), order + name)]
 
 
 # --- where in the buffer ------------------------------------------------------
 
 
-def _locate(buffer: Gst.Buffer, plane: _Plane) -> Layout:
-    """Returns the memory that contains a plane."""
-    layout = Layout(0, plane.offset, plane.shape, plane.strides, plane.typestr)
-    found, memory, length, skip = buffer.find_memory(plane.offset, layout.extent)
+def _locate(buffer: Gst.Buffer, layout: Layout) -> Layout:
+    """Returns the layout in the memory that contains it."""
+    found, memory, length, skip = buffer.find_memory(layout.offset, layout.extent)
     if not found:
         raise ValueError(
-            f"the format needs {plane.offset + layout.extent} bytes, "
+            f"the format needs {layout.offset + layout.extent} bytes, "
             f"and the buffer has {buffer.get_size()}"
         )
     if length != 1:

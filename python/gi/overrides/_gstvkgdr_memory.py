@@ -3,22 +3,14 @@
 
 PyGObject makes all memories as objects of GStreamer's class Gst.Memory. This class gets
 a length. Device memory also gets its pointer as a number, and a representation that
-tells that it is device memory. Does not depend on copies or streams.
+tells that it is device memory. The library's functions check that a memory is device
+memory: in C, another type of memory is a programming error, which is logged.
 """
 
 import ctypes
-from typing import Any, Optional
+from typing import Any, Dict, List, Optional
 
-import gi
-
-gi.require_version("Gst", "1.0")
-from gi.repository import Gst  # noqa: E402
-
-from ..module import get_introspection_module  # noqa: E402
-from ._gstvkgdr_numbers import natural  # noqa: E402
-from ._gstvkgdr_override import override  # noqa: E402
-
-GstVkgdr = get_introspection_module("GstVkgdr")
+from ._gstvkgdr_base import Gst, GstVkgdr, natural, override
 
 # In PyGObject, constants of a flags type are 0.
 MAP_VKGDR = Gst.MapFlags(int(Gst.MapFlags.FLAG_LAST) << 1)
@@ -61,8 +53,10 @@ class Allocator(GstVkgdr.Allocator):
         :raises GLib.Error: without params, if there is no memory
         """
         size = natural(size, "the size")
+        for name in keywords.keys() - {"params"}:
+            raise TypeError(f"alloc() has no argument named {name!r}")
         if params or keywords:
-            return Gst.Allocator.alloc(self, size, *params, *_params_of(keywords))
+            return Gst.Allocator.alloc(self, size, *params, *keywords.values())
         return super().alloc(size)
 
     def alloc_wrapped(self, device_pointer: int, size: int, *args: Any) -> Gst.Memory:
@@ -77,13 +71,6 @@ class Allocator(GstVkgdr.Allocator):
 
     def __repr__(self) -> str:
         return f"<GstVkgdr.Allocator: {self.get_active_blocks()} blocks in use>"
-
-
-def _params_of(keywords: Any) -> Any:
-    unknown = set(keywords) - {"params"}
-    if unknown:
-        raise TypeError(f"alloc() has no argument named {sorted(unknown)[0]!r}")
-    return tuple(keywords.values())
 
 
 Allocator = override(Allocator)
@@ -117,9 +104,7 @@ class Mapping(GstVkgdr.Mapping):
         pointer = self.get_pointer()
         if not pointer:
             raise ValueError("the memory was unmapped")
-        data = (ctypes.c_ubyte * self.get_size()).from_address(pointer)
-        data.mapping = self
-        view = memoryview(data).cast("B")
+        view = memoryview(host_bytes(pointer, self.get_size(), self)).cast("B")
         return view if flags & Gst.MapFlags.WRITE else view.toreadonly()
 
     def __buffer__(self, flags: int) -> memoryview:
@@ -131,12 +116,20 @@ class Mapping(GstVkgdr.Mapping):
 
     def __repr__(self) -> str:
         pointer = self.get_pointer()
-        if not pointer:
-            return "<GstVkgdr.Mapping, unmapped>"
-        return f"<GstVkgdr.Mapping of {len(self)} bytes at {pointer:#x}>"
+        where = f" of {len(self)} bytes at {pointer:#x}" if pointer else ", unmapped"
+        return f"<GstVkgdr.Mapping{where}>"
 
 
 Mapping = override(Mapping)
+
+
+def host_bytes(address: int, size: int, owner: Any) -> Any:
+    """Bytes of the host, which keep their owner: after its unmap, the content is
+    undefined, but the memory still exists.
+    """
+    data = (ctypes.c_ubyte * size).from_address(address)
+    data.owner = owner
+    return data
 
 
 class Fence(GstVkgdr.Fence):
@@ -151,14 +144,6 @@ Fence = override(Fence)
 _plain_repr = Gst.Memory.__repr__
 
 
-def _length(memory: Gst.Memory) -> int:
-    return memory.size
-
-
-def _is_true(memory: Gst.Memory) -> bool:
-    return True  # otherwise, Python would test the length
-
-
 def _pointer(memory: Gst.Memory) -> int:
     return GstVkgdr.memory_get_device_pointer(check_memory(memory))
 
@@ -166,14 +151,71 @@ def _pointer(memory: Gst.Memory) -> int:
 def _represent(memory: Gst.Memory) -> str:
     if not GstVkgdr.is_vkgdr_memory(memory):
         return _plain_repr(memory)
-    pointer = GstVkgdr.memory_get_device_pointer(memory)
-    return f"<Gst.Memory: {memory.size} bytes of VkgdrMemory at {pointer:#x}>"
+    return f"<Gst.Memory: {memory.size} bytes of VkgdrMemory at {_pointer(memory):#x}>"
 
 
 def install() -> None:
     """From now on, a memory has a length, and device memory has its own representation.
     """
-    Gst.Memory.__len__ = _length
-    Gst.Memory.__bool__ = _is_true
+    Gst.Memory.__len__ = lambda memory: memory.size
+    Gst.Memory.__bool__ = lambda memory: True  # otherwise, Python would test the length
     Gst.Memory.__int__ = _pointer
     Gst.Memory.__repr__ = _represent
+
+
+# --- functions with device memory ---------------------------------------------
+
+_OUT = 1  # GIRepository's direction of results
+
+# The names of parameters that are device memory.
+_PARAMETERS = ("memory", "dest", "source")
+
+
+class Checked:
+    """A function whose memories are checked first."""
+
+    def __init__(self, function: Any, names: List[str]) -> None:
+        self._function = function
+        self._names = names
+        self.__name__ = function.__name__
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        given = [
+            check_memory(value) if name in _PARAMETERS else value
+            for name, value in zip([*self._names, *[""] * len(args)], args)
+        ]
+        for name in keywords.keys() & set(_PARAMETERS):
+            keywords[name] = check_memory(keywords[name])
+        result = self._function(*given, **keywords)
+        # The address is None if the memory has none.
+        return (result or None) if self.__name__ == "memory_get_host_pointer" else result
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        return self._function.__doc__
+
+
+def _closure(argument: Any) -> int:
+    """Returns the index of the user data of a callback."""
+    if hasattr(argument, "get_closure_index"):  # PyGObject 3.51
+        return argument.get_closure_index()
+    return argument.get_closure()
+
+
+def checked_functions() -> Dict[str, Checked]:
+    """All functions of the library with a parameter that is device memory, by name."""
+    found: Dict[str, Checked] = {}
+    for name in dir(GstVkgdr):
+        if not name.startswith("memory_"):
+            continue
+        function = getattr(GstVkgdr, name)
+        arguments = function.get_arguments()
+        closures = {_closure(one) for one in arguments}  # user data of callbacks
+        names = [
+            one.get_name()
+            for i, one in enumerate(arguments)
+            if one.get_direction() != _OUT and i not in closures
+        ]
+        if set(names) & set(_PARAMETERS):
+            found[name] = Checked(function, names)
+    return found

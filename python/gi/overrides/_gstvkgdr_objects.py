@@ -2,34 +2,22 @@
 """Contexts and streams, used like other objects of Python.
 
 Context() and Stream(context) do the same as new(). PyGObject's own constructors would
-make empty objects. Streams of other libraries become GstVkgdr.Stream here. Does not
-depend on memory.
+make empty objects. Streams of other libraries become GstVkgdr.Stream here.
 """
 
 import threading
 from typing import Any, List, Optional, Tuple
 
-from ..module import get_introspection_module
+from ._gstvkgdr_base import GstVkgdr, integer, is_integer, natural, override
 from ._gstvkgdr_errors import LogicError, error_of
-from ._gstvkgdr_numbers import integer, is_integer, natural
-from ._gstvkgdr_override import override
-
-GstVkgdr = get_introspection_module("GstVkgdr")
 
 
-def _check(value: Any, kind: type, what: str) -> None:
-    if not isinstance(value, kind):
-        raise TypeError(f"{what} is needed, not {type(value).__name__}")
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.pushed: List["Context"] = []
 
 
-# The contexts that this thread has pushed.
-_thread = threading.local()
-
-
-def _pushed() -> List["Context"]:
-    if not hasattr(_thread, "contexts"):
-        _thread.contexts = []
-    return _thread.contexts
+_thread = _Thread()
 
 
 class Context(GstVkgdr.Context):
@@ -45,7 +33,7 @@ class Context(GstVkgdr.Context):
     def push(self) -> None:
         """Makes the CUDA context current in this thread, until pop()."""
         super().push()
-        _pushed().append(self)
+        _thread.pushed.append(self)
 
     def pop(self) -> None:
         """Undoes push() in the same thread.
@@ -53,12 +41,12 @@ class Context(GstVkgdr.Context):
         :raises LogicError: if this thread has not pushed the context, or has pushed
           another one after it
         """
-        contexts = _pushed()
-        if not contexts or contexts[-1] is not self:
-            if any(one is self for one in contexts):
-                raise error_of(LogicError, "another context was pushed after this one: pop that first")
+        pushed = _thread.pushed
+        if not any(one is self for one in pushed):
             raise error_of(LogicError, "the context has not been pushed in this thread")
-        contexts.pop()
+        if pushed[-1] is not self:
+            raise error_of(LogicError, "another context was pushed after this one: pop that first")
+        pushed.pop()
         super().pop()
 
     def __enter__(self) -> "Context":
@@ -101,10 +89,11 @@ class Stream(GstVkgdr.Stream):
         """:param handle: a CUstream of another library; without it, a new stream is
         created
         """
-        _check(context, Context, "a GstVkgdr.Context")
+        if not isinstance(context, Context):
+            raise TypeError(f"a GstVkgdr.Context is needed, not {type(context).__name__}")
         if handle is None:
             return GstVkgdr.Stream.new(context)
-        return GstVkgdr.Stream.new_wrapped(context, natural(handle, "a CUstream") or None)
+        return _wrapped(context, handle)
 
     def __init__(self, context: Context, handle: Optional[int] = None) -> None:
         pass
@@ -127,6 +116,12 @@ class Stream(GstVkgdr.Stream):
 Stream = override(Stream)
 
 
+def _wrapped(context: Context, handle: int, owner: Any = None) -> Stream:
+    stream = GstVkgdr.Stream.new_wrapped(context, natural(handle, "a CUstream") or None)
+    stream._owner = owner
+    return stream
+
+
 def as_stream(context: Context, stream: Any) -> Stream:
     """Makes a GstVkgdr.Stream of the context for a stream of any library.
 
@@ -139,7 +134,7 @@ def as_stream(context: Context, stream: Any) -> Stream:
             raise ValueError("the stream is of another CUDA context")
         return stream
     if is_integer(stream):
-        return GstVkgdr.Stream.new_wrapped(context, _handle(stream))
+        return _wrapped(context, stream)
     protocol = getattr(stream, "__cuda_stream__", None)
     if protocol is not None:
         return _wrapped(context, protocol()[1], stream)
@@ -148,16 +143,3 @@ def as_stream(context: Context, stream: Any) -> Stream:
         if is_integer(handle):
             return _wrapped(context, handle, stream)
     raise TypeError(f"a {type(stream).__name__} is neither a CUDA stream nor the number of one")
-
-
-def _wrapped(context: Context, handle: int, owner: Any) -> Stream:
-    stream = GstVkgdr.Stream.new_wrapped(context, _handle(handle))
-    stream._owner = owner
-    return stream
-
-
-def _handle(value: Any) -> Optional[int]:
-    number = integer(value, "a CUstream")
-    if number < 0:
-        raise ValueError(f"{number} is not a CUDA stream")
-    return number or None

@@ -8,10 +8,7 @@ on the device, and a queue.
 import os
 from typing import Any, List
 
-import gi
-
-gi.require_version("Gst", "1.0")
-from gi.repository import GLib, Gst  # noqa: E402
+from ._gstvkgdr_base import GLib, Gst
 
 # Frames of a source that can wait for the other sources, beside the one that waits in
 # vkgdrtensor. A higher number only makes the pools larger: 16 sources of 1080p

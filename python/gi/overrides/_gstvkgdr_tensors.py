@@ -11,21 +11,13 @@ import threading
 import weakref
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
-import gi
-
-gi.require_version("Gst", "1.0")
-from gi.repository import GLib, Gst  # noqa: E402
-
-from ..module import get_introspection_module  # noqa: E402
-from . import _gstvkgdr_arrays as arrays  # noqa: E402
-from . import _gstvkgdr_layout as layout  # noqa: E402
-from . import _gstvkgdr_numbers as plain_numbers  # noqa: E402
-from . import _gstvkgdr_objects as objects  # noqa: E402
-from . import _gstvkgdr_sources as sources  # noqa: E402
-from ._gstvkgdr_arrays import DeviceArray  # noqa: E402
-from ._gstvkgdr_memory import MAP_VKGDR  # noqa: E402
-
-GstVkgdr = get_introspection_module("GstVkgdr")
+from . import _gstvkgdr_arrays as arrays
+from . import _gstvkgdr_layout as layouts
+from . import _gstvkgdr_objects as objects
+from . import _gstvkgdr_sources as sources
+from ._gstvkgdr_arrays import DeviceArray
+from ._gstvkgdr_base import GLib, Gst, GstVkgdr, integer
+from ._gstvkgdr_memory import MAP_VKGDR
 
 # The interval in which the bus, and a signal such as Ctrl-C, are checked, in
 # nanoseconds.
@@ -35,6 +27,7 @@ _CHECK_INTERVAL = Gst.SECOND // 10
 _START_LIMIT = 30 * Gst.SECOND
 
 Numbers = Union[float, Sequence[float], None]
+Source = Union[str, "os.PathLike[str]"]
 
 
 def _time(value: int) -> Optional[int]:
@@ -93,15 +86,15 @@ class TensorBatch(DeviceArray):
         if meta is None:
             raise ValueError("the buffer of the sample has no GstVkgdrTensorBatchMeta")
         self.frames = [BatchFrame(meta.get_frame(i)) for i in range(meta.n_frames)]
-        where = layout.single(layout.layouts(self._buffer, self._caps))
+        where = layouts.single(layouts.layouts(self._buffer, self._caps))
         where = where._replace(shape=(len(self.frames),) + where.shape[1:])
         flags = Gst.MapFlags(Gst.MapFlags.READ | MAP_VKGDR)
         mappings = arrays._Mappings(self._buffer, flags, stream)
         super().__init__(mappings.get(where.memory), where)
 
     def close(self) -> None:
-        """Ends the use of the memory by this object. Objects that were made of it stay
-        valid.
+        """Ends the use of the memory by this object, but not by objects that were made of
+        it.
         """
         self._buffer = None
         super().close()
@@ -140,37 +133,29 @@ def _stop_elsewhere(pipeline: Gst.Pipeline) -> None:
     threading.Thread(target=pipeline.set_state, args=(Gst.State.NULL,)).start()
 
 
-def _properties(
-    size: Optional[Tuple[int, int]],
-    batch: int,
-    dtype: Any,
-    words: Dict[str, str],
-    numbers: Dict[str, Numbers],
-) -> Dict[str, Any]:
-    """Returns the properties of vkgdrtensor. The element checks the names."""
-    found: Dict[str, Any] = {"batch": batch, "type": getattr(dtype, "name", None) or str(dtype)}
-    found["type"] = found["type"].rpartition(".")[2]  # torch.float16
-    if isinstance(dtype, type):
-        found["type"] = dtype.__name__
-    if size is not None:
-        try:
-            found["width"], found["height"] = (plain_numbers.integer(n, "a size") for n in size)
-        except (TypeError, ValueError):
-            raise ValueError(f"the size is (width, height), not {size!r}") from None
-    found.update(words)
-    for name, value in numbers.items():
-        if value is None:
-            continue
-        if name in ("mean", "std"):
-            values = list(value) if hasattr(value, "__len__") else [value]
-            if len(values) not in (1, _N_CHANNELS.get(words["channels"], len(values))):
-                raise ValueError(
-                    f"{name} is a number, or one for each channel of {words['channels']}, "
-                    f"and not {len(values)} values"
-                )
-            value = "<" + ",".join(repr(float(one)) for one in values) + ">"
-        found[name] = value
-    return found
+def _type_name(dtype: Any) -> str:
+    """The name of a type of NumPy or PyTorch."""
+    name = dtype.__name__ if isinstance(dtype, type) else getattr(dtype, "name", str(dtype))
+    return name.rpartition(".")[2]  # torch.float16
+
+
+def _pair(size: Any) -> Tuple[int, int]:
+    try:
+        width, height = (integer(n, "a size") for n in size)
+    except (TypeError, ValueError):
+        raise ValueError(f"the size is (width, height), not {size!r}") from None
+    return width, height
+
+
+def _list(name: str, value: Any, channels: str) -> str:
+    """A number, or one for each channel, as the text of a GstValueArray."""
+    values = list(value) if hasattr(value, "__len__") else [value]
+    if len(values) not in (1, _N_CHANNELS.get(channels, len(values))):
+        raise ValueError(
+            f"{name} is a number, or one for each channel of {channels}, "
+            f"and not {len(values)} values"
+        )
+    return "<" + ",".join(repr(float(one)) for one in values) + ">"
 
 
 def _nicks(value: Any) -> List[str]:
@@ -179,23 +164,15 @@ def _nicks(value: Any) -> List[str]:
     return [one.value_nick for one in (known.values() if known else type(value))]
 
 
-def _set_number(element: Gst.Element, spec: Any, value: Any) -> None:
-    # GObject only logs a warning about a number that is out of range.
-    if isinstance(spec.default_value, int):
-        number = plain_numbers.integer(value, spec.name)
-    else:
-        number = float(value)
-    if not spec.minimum <= number <= spec.maximum:
-        raise ValueError(
-            f"{spec.name} is a number from {spec.minimum:g} to {spec.maximum:g}, not {value!r}"
-        )
-    element.set_property(spec.name, number)
-
-
 def _set(element: Gst.Element, name: str, value: Any) -> None:
+    """Sets a property. GObject only logs a warning about a value that is not possible."""
     spec = element.find_property(name)
     if hasattr(spec, "minimum"):
-        _set_number(element, spec, value)
+        number = integer(value, name) if isinstance(spec.default_value, int) else float(value)
+        if not spec.minimum <= number <= spec.maximum:
+            raise ValueError(
+                f"{name} is a number from {spec.minimum:g} to {spec.maximum:g}, not {value!r}")
+        element.set_property(name, number)
         return
     text = value if isinstance(value, str) else repr(value)
     Gst.util_set_object_arg(element, name, text)
@@ -243,33 +220,20 @@ class TensorReader:
     """
 
     def __init__(
-        self,
-        source: Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]],
-        size: Optional[Tuple[int, int]] = None,
-        batch: int = 0,
-        dtype: Any = "float32",
-        layout: str = "nchw",
-        channels: str = "rgb",
-        resize: str = "stretch",
-        filter: str = "bilinear",
-        scale: Optional[float] = None,
-        mean: Union[float, Sequence[float], None] = None,
-        std: Union[float, Sequence[float], None] = None,
-        pad: Optional[float] = None,
-        missing: str = "leave-out",
-        queue: int = 2,
-        stream: Any = None,
+        self, source: Union[Source, Sequence[Source]], size: Optional[Tuple[int, int]] = None,
+        batch: int = 0, dtype: Any = "float32", layout: str = "nchw", channels: str = "rgb",
+        resize: str = "stretch", filter: str = "bilinear", scale: Optional[float] = None,
+        mean: Numbers = None, std: Numbers = None, pad: Optional[float] = None,
+        missing: str = "leave-out", queue: int = 2, stream: Any = None,
         context: Optional["GstVkgdr.Context"] = None,
     ) -> None:
-        words = {"layout": layout, "channels": channels, "resize": resize, "filter": filter}
-        words["missing"] = missing
-        numbers: Dict[str, Numbers] = {"scale": scale, "mean": mean, "std": std, "pad": pad}
         single = isinstance(source, (str, os.PathLike))
         self._sources: List[Any] = [source] if single else list(source)  # type: ignore
         if not self._sources:
             raise ValueError("there is no source to read")
-        if plain_numbers.integer(queue, "queue") < 1:
+        if integer(queue, "queue") < 1:
             raise ValueError(f"queue is a number of batches of at least 1, not {queue}")
+        width, height = (None, None) if size is None else _pair(size)
         self._stream = stream
         self._lock = threading.Lock()  # a batch is pulled by one thread
         self._pipeline: Optional[Gst.Pipeline] = Gst.Pipeline.new(None)
@@ -281,8 +245,15 @@ class TensorReader:
         if context is not None:
             self._pipeline.set_context(context.to_gst_context())
         tensor = sources.make("vkgdrtensor")
-        for name, value in _properties(size, batch, dtype, words, numbers).items():
-            _set(tensor, name, value)
+        for name, value in {
+            "width": width, "height": height, "batch": batch, "type": _type_name(dtype),
+            "layout": layout, "channels": channels, "resize": resize, "filter": filter,
+            "missing": missing, "scale": scale, "pad": pad,
+            "mean": None if mean is None else _list("mean", mean, channels),
+            "std": None if std is None else _list("std", std, channels),
+        }.items():
+            if value is not None:
+                _set(tensor, name, value)
         self._sink = sources.make("appsink")
         self._sink.set_property("sync", False)
         self._sink.set_property("max-buffers", queue)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Usage: stubs.py GIR OVERRIDES OUTPUT
+"""Usage: python-stubs.py GIR OVERRIDES OUTPUT
 
 Writes GstVkgdr.pyi, which describes gi.repository.GstVkgdr for type checkers
 and editors. It has the functions and classes of the .gir, with the names that
@@ -32,6 +32,8 @@ from typing import (
 from gi.repository import GLib, GObject, Gst, GstAudio, GstBase, GstVideo
 
 Format = Union[Gst.Caps, GstVideo.VideoInfo, GstAudio.AudioInfo, None]
+Numbers = Union[float, Sequence[float], None]
+Source = Union[str, os.PathLike[str]]
 '''
 
 _BASIC = {"gboolean": "bool", "utf8": "str", "filename": "str", "none": "None",
@@ -44,7 +46,7 @@ _BASIC.update({"gdouble": "float", "gfloat": "float"})
 
 # Host memory: an address, or an object with a buffer.
 _HOST_MEMORY = "Any"
-# Parameters that _gstvkgdr_checks checks.
+# Parameters that _gstvkgdr_memory checks.
 _DEVICE_MEMORY = ("memory", "dest", "source")
 
 
@@ -241,6 +243,9 @@ def _methods(node: ast.ClassDef) -> Dict[str, List[str]]:
         if isinstance(inner, ast.FunctionDef) and _is_public(inner.name):
             if inner.name not in ("__init_subclass__", "__dir__", "__reduce__"):
                 found[inner.name] = list(_function_lines(inner, "    "))
+        if isinstance(inner, ast.AnnAssign) and _is_public(inner.target.id):  # type: ignore
+            name = inner.target.id  # type: ignore
+            found[name] = [f"    {name}: {_plain(inner.annotation)}"]
         if isinstance(inner, ast.Assign):
             for target in inner.targets:
                 if isinstance(target, ast.Name) and _is_public(target.id):

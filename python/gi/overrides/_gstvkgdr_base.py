@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What all parts of the overrides need: the typelib, override(), integers, NumPy."""
+
+import operator
+import sys
+from typing import Any, TypeVar
+
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import GLib, Gst  # noqa: E402
+
+from ..module import get_introspection_module  # noqa: E402
+
+__all__ = ["GLib", "Gst", "GstVkgdr", "import_numpy", "integer", "is_integer", "natural",
+           "override"]
+
+GstVkgdr = get_introspection_module("GstVkgdr")
+
+_Class = TypeVar("_Class", bound=type)
+
+
+def override(cls: _Class) -> _Class:
+    """From now on, all objects of this type in GstVkgdr have this class.
+
+    PyGObject's own override() is for classes in a file with the name of the namespace.
+    """
+    cls.__info__.get_g_type().pytype = cls  # type: ignore[attr-defined]
+    # This module becomes GstVkgdr when all overrides are loaded. While they are
+    # loaded, PyGObject already looks for the parent of a class there.
+    setattr(sys.modules["gi.repository.GstVkgdr"], cls.__name__, cls)
+    return cls
+
+
+def integer(value: Any, what: str) -> int:
+    """Converts an integer of Python, NumPy, or any type with __index__() to an int."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is an integer, not {type(value).__name__}") from None
+
+
+def natural(value: Any, what: str) -> int:
+    """The same as integer(), for numbers that must not be negative."""
+    number = integer(value, what)
+    if number < 0:
+        raise ValueError(f"{what} is {number}, and cannot be negative")
+    return number
+
+
+def is_integer(value: Any) -> bool:
+    """Whether the value is an integer, but not a bool."""
+    return hasattr(type(value), "__index__") and not isinstance(value, bool)
+
+
+def import_numpy() -> Any:
+    try:
+        import numpy
+    except ImportError as error:
+        raise ImportError(
+            f"this function needs NumPy, which cannot be imported ({error}): "
+            "install the package python3-numpy"
+        ) from None
+    return numpy
