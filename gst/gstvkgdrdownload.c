@@ -103,7 +103,8 @@ fetch_all (
     GstMemory *memory = gst_buffer_peek_memory (input, i);
 
     if (gst_is_vkgdr_memory (memory))
-      ok = gst_vkgdr_memory_fetch (memory, output, offset, stream, error);
+      ok = gst_vkgdr_memory_fetch_rect (
+          memory, 0, 0, output, offset, 0, memory->size, 1, stream, error);
     else
       ok = copy_memory (memory, output, offset, error);
     offset += gst_memory_get_sizes (memory, NULL, NULL);

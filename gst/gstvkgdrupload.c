@@ -231,23 +231,7 @@ gst_vkgdr_upload_query (
 static gboolean
 gst_vkgdr_upload_is_suitable (GstVkgdrTransfer *transfer, GstMemory *memory)
 {
-  return gst_is_vkgdr_memory (memory)
-         && gst_vkgdr_context_get_cuda_context (
-                gst_vkgdr_memory_get_context (memory))
-                == gst_vkgdr_context_get_cuda_context (
-                    GST_VKGDR_UPLOAD (transfer)->context);
-}
-
-static gboolean
-is_on_device (GstVkgdrTransfer *transfer, GstBuffer *buffer)
-{
-  guint i;
-
-  for (i = 0; i < gst_buffer_n_memory (buffer); i++)
-    if (!gst_vkgdr_upload_is_suitable (
-            transfer, gst_buffer_peek_memory (buffer, i)))
-      return FALSE;
-  return TRUE;
+  return gst_is_vkgdr_memory_of (memory, GST_VKGDR_UPLOAD (transfer)->context);
 }
 
 static gboolean
@@ -296,7 +280,7 @@ map_pinned (GstVkgdrUpload *self, GstBuffer *buffer)
   /* Also called if an earlier memory is not pinned, so that each use of a
    * memory is counted. */
   for (i = 0; i < n; i++)
-    pinned = gst_vkgdr_context_pin_memory (
+    pinned = gst_vkgdr_context_get_pinned_data (
                  self->context, gst_buffer_peek_memory (buffer, i))
              && pinned;
   for (i = 0; pinned && i < n; i++) {
@@ -359,8 +343,8 @@ copy_across (GstVkgdrUpload *self, GstBuffer *input, GstMemory *output)
   for (i = 0; ok && i < n; i++) {
     GstMemory *memory = gst_buffer_peek_memory (input, i);
 
-    ok = gst_vkgdr_memory_copy_from (
-        output, offset, memory, 0, memory->size, stream, &error);
+    ok = gst_vkgdr_memory_copy_rect (
+        output, offset, 0, memory, 0, 0, memory->size, 1, stream, &error);
     offset += memory->size;
   }
   if (!ok)
@@ -412,7 +396,7 @@ gst_vkgdr_upload_pack (GstVkgdrTransfer *transfer, GstBuffer *input,
   GstMemory *moved, *memory = NULL;
   gboolean by_cpu = FALSE;
 
-  if (!is_on_device (transfer, input)
+  if (!gst_is_vkgdr_buffer_of (input, GST_VKGDR_UPLOAD (transfer)->context)
       && !gst_vkgdr_layout_is_upside_down (input)) {
     moved = gst_vkgdr_upload_move (
         transfer, input, gst_buffer_get_size (input), path, error);

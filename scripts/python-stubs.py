@@ -140,6 +140,11 @@ def _signature(gir: Gir, element: ElementTree.Element, is_function: bool) -> Sig
         if parameter.get("nullable") == "1" and text != "Any":
             text = f"Optional[{text}]"
         given.append(f"{name}: {text}")
+    # PyGObject passes None for the last arguments, where None is allowed.
+    for i in reversed(range(len(given))):
+        if is_checked or tag == "virtual-method" or ": Optional[" not in given[i]:
+            break
+        given[i] += " = None"
     result = gir.annotation(returned, False)
     is_address = returned.find(f"{_CORE}type[@name='gpointer']") is not None  # 0 stands for none
     throws = element.get("throws") == "1"

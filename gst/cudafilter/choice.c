@@ -78,7 +78,7 @@ load_pixel (const GstCudaChoice *self, GstVkgdrContext *context,
 
   if (!source)
     return NULL;
-  kernel = gst_vkgdr_kernel_new_from_source_with_options (
+  kernel = gst_vkgdr_kernel_new_from_source (
       context, source, "pixel", GST_CUDA_PIXEL_ENTRY, options, error);
   g_free (source);
   return kernel;
@@ -106,7 +106,7 @@ load_effect (GstVkgdrContext *context, const GstEffect *effect, GError **error)
   gchar *name = g_strconcat (effect->name, ".cu", NULL);
   GError *reason = NULL;
   GstVkgdrKernel *kernel = gst_vkgdr_kernel_new_from_source (
-      context, source, name, effect->name, &reason);
+      context, source, name, effect->name, NULL, &reason);
   GBytes *image = NULL;
 
   g_free (name);
@@ -151,9 +151,9 @@ load_own (const GstCudaChoice *self, GstVkgdrContext *context,
   if (self->pixel)
     return load_pixel (self, context, options, params, error);
   if (self->source)
-    return gst_vkgdr_kernel_new_from_source_with_options (
+    return gst_vkgdr_kernel_new_from_source (
         context, self->source, "source", self->entry, options, error);
-  return gst_vkgdr_kernel_new_from_file_with_options (
+  return gst_vkgdr_kernel_new_from_file (
       context, self->location, self->entry, options, error);
 }
 

@@ -9,24 +9,17 @@
 
 #include "ipc/meta.h"
 
-/* The start of a description for gst_vkgdr_allocator_import(). */
-#define MAGIC "VkgdrFd1"
-
 /* --- memories ------------------------------------------------------------ */
 
 static void *
 import (void *user_data, int fd, const vkgdr_fd_info *info, char *message,
     size_t message_size)
 {
-  guint8 bytes[8 + sizeof (*info)];
+  GBytes *description = g_bytes_new (info, sizeof (*info));
   GError *error = NULL;
-  GBytes *description;
-  GstMemory *memory;
+  GstMemory *memory =
+      gst_vkgdr_allocator_import_fd (user_data, fd, description, &error);
 
-  memcpy (bytes, MAGIC, 8);
-  memcpy (bytes + 8, info, sizeof (*info));
-  description = g_bytes_new (bytes, sizeof (bytes));
-  memory = gst_vkgdr_allocator_import (user_data, fd, description, &error);
   g_bytes_unref (description);
   if (!memory) {
     g_strlcpy (message, error->message, message_size);

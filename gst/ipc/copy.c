@@ -57,26 +57,6 @@ gst_vkgdr_ipc_copier_free (GstVkgdrIpcCopier *self)
   g_free (self);
 }
 
-static gboolean
-is_ours (GstVkgdrIpcCopier *self, GstMemory *memory)
-{
-  return gst_is_vkgdr_memory (memory)
-         && gst_vkgdr_context_get_cuda_context (
-                gst_vkgdr_memory_get_context (memory))
-                == gst_vkgdr_context_get_cuda_context (self->context);
-}
-
-gboolean
-gst_vkgdr_ipc_copier_owns (GstVkgdrIpcCopier *self, GstBuffer *buffer)
-{
-  guint i, n = gst_buffer_n_memory (buffer);
-
-  for (i = 0; i < n; i++)
-    if (!is_ours (self, gst_buffer_peek_memory (buffer, i)))
-      return FALSE;
-  return TRUE;
-}
-
 /* --- where copies go ----------------------------------------------------- */
 
 static void
@@ -157,8 +137,8 @@ copy_memory (GstVkgdrIpcCopier *self, GstMemory *from, GstMemory *to,
   /* The device can also copy from other contexts, and from other devices if the
    * hardware supports it. */
   return gst_vkgdr_memory_publish (from, error)
-         && gst_vkgdr_memory_copy_from (
-             to, offset, from, 0, from->size, self->stream, error);
+         && gst_vkgdr_memory_copy_rect (
+             to, offset, 0, from, 0, 0, from->size, 1, self->stream, error);
 }
 
 static gboolean

@@ -21,9 +21,6 @@ GstVkgdrIpcCopier *gst_vkgdr_ipc_copier_new (
     GstVkgdrContext *context, GError **error);
 void gst_vkgdr_ipc_copier_free (GstVkgdrIpcCopier *self);
 
-/* Whether all memory of @buffer is VkgdrMemory of this context. */
-gboolean gst_vkgdr_ipc_copier_owns (GstVkgdrIpcCopier *self, GstBuffer *buffer);
-
 /* Returns a copy of @buffer with its metadata. The copy's memory belongs to
  * @room, a buffer of a pool. The caller must unref @room after the copy. (A
  * GstParentBufferMeta would release @room before the memory is freed, and the

@@ -80,38 +80,22 @@ ref_or_register (guint64 start, gint fd, const vkgdr_fd_info *info)
   return self;
 }
 
-/* The description is MAGIC and a vkgdr_fd_info; see
- * gst_vkgdr_memory_export(). */
-static gboolean
-read_description (GBytes *description, vkgdr_fd_info *info)
-{
-  gsize size = 0;
-  const gchar *data = g_bytes_get_data (description, &size);
-
-  if (size != 8 + sizeof (*info))
-    return FALSE;
-  memcpy (info, data + 8, sizeof (*info));
-  return TRUE;
-}
-
 static Place *
 make_place (GstMemory *root, GError **error)
 {
   GBytes *description = NULL;
   gsize offset = 0;
-  gint fd = gst_vkgdr_memory_export (root, &description, &offset, error);
-  vkgdr_fd_info info = { 0 };
+  gint fd = gst_vkgdr_memory_export_fd (root, &description, &offset, error);
   Place *place;
 
   if (fd < 0)
     return NULL;
-  if (!read_description (description, &info))
-    g_warn_if_reached ();
-  g_bytes_unref (description);
   place = g_new0 (Place, 1);
   place->offset = offset;
-  place->allocation = ref_or_register (
-      gst_vkgdr_memory_get_device_pointer (root) - offset, fd, &info);
+  place->allocation =
+      ref_or_register (gst_vkgdr_memory_get_device_pointer (root) - offset, fd,
+          g_bytes_get_data (description, NULL));
+  g_bytes_unref (description);
   return place;
 }
 

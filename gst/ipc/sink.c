@@ -329,7 +329,8 @@ make_output (GstVkgdrIpcSink *self, GstBuffer *buffer, GError **error)
 {
   GstVkgdrIpcOutput *output = NULL;
 
-  if (gst_vkgdr_ipc_copier_owns (self->copier, buffer))
+  if (gst_is_vkgdr_buffer_of (
+          buffer, gst_vkgdr_ipc_endpoint_get_context (&self->endpoint)))
     output = new_output (self, gst_buffer_ref (buffer), NULL, NULL);
   return output ? output : copy_to_output (self, buffer, error);
 }

@@ -92,7 +92,7 @@ clear_rest (GstTensorBatch *batch, GError **error)
 
   return size == 0
          || gst_vkgdr_memory_fill (
-             batch->memory, begin, size, size, 1, 0, 1, batch->stream, error);
+             batch->memory, begin, size, 0, batch->stream, error);
 }
 
 GstBuffer *

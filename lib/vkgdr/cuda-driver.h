@@ -315,15 +315,6 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
   X (cuMemsetD8Async, cuMemsetD8Async, REQUIRED, \
       (CUdeviceptr pointer, unsigned char value, size_t size, \
           CUstream stream)) \
-  X (cuMemsetD2D8Async, cuMemsetD2D8Async, OPTIONAL, \
-      (CUdeviceptr pointer, size_t pitch, unsigned char value, size_t width, \
-          size_t height, CUstream stream)) \
-  X (cuMemsetD2D16Async, cuMemsetD2D16Async, OPTIONAL, \
-      (CUdeviceptr pointer, size_t pitch, unsigned short value, size_t width, \
-          size_t height, CUstream stream)) \
-  X (cuMemsetD2D32Async, cuMemsetD2D32Async, OPTIONAL, \
-      (CUdeviceptr pointer, size_t pitch, unsigned int value, size_t width, \
-          size_t height, CUstream stream)) \
   X (cuMemcpyPeerAsync, cuMemcpyPeerAsync, OPTIONAL, \
       (CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, \
           CUcontext src_context, size_t size, CUstream stream)) \

@@ -107,8 +107,8 @@ TEST (wrapped_bytes_are_not_pinned)
   GstMemory *memory =
       gst_memory_new_wrapped (0, bytes, SIZE, 0, SIZE, bytes, g_free);
 
-  fail_if (gst_vkgdr_context_pin_memory (test_context, memory));
-  fail_if (gst_vkgdr_context_pin_memory (test_context, memory));
+  fail_if (gst_vkgdr_context_get_pinned_data (test_context, memory));
+  fail_if (gst_vkgdr_context_get_pinned_data (test_context, memory));
   gst_memory_unref (memory);
 }
 
@@ -118,7 +118,7 @@ TEST (pinned_memory_is_pinned)
   GstMemory *memory = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
 
   fail_unless (memory != NULL);
-  fail_unless (gst_vkgdr_context_pin_memory (test_context, memory));
+  fail_unless (gst_vkgdr_context_get_pinned_data (test_context, memory));
   gst_memory_unref (memory);
   gst_object_unref (allocator);
 }
@@ -145,14 +145,14 @@ TEST (freeing_pinned_memory_does_not_wait)
 
   gst_mini_object_weak_ref (
       GST_MINI_OBJECT (memory), (GstMiniObjectNotify) count_freed, NULL);
-  gst_vkgdr_context_pin_memory (test_context, memory);
-  fail_unless (gst_vkgdr_context_pin_memory (test_context, memory));
+  gst_vkgdr_context_get_pinned_data (test_context, memory);
+  fail_unless (gst_vkgdr_context_get_pinned_data (test_context, memory));
   test_gate_delay (stream, 0, &done);
 
   gst_memory_unref (memory);
   g_usleep (100000); /* so that the thread that unpins begins */
-  fail_unless (gst_vkgdr_memory_fill (ours, 0, 0, SIZE, 1, 7, 4, other, &error),
-      "%s", describe (error));
+  fail_unless (gst_vkgdr_memory_fill (ours, 0, SIZE, 7, other, &error), "%s",
+      describe (error));
   fail_unless (!g_atomic_int_get (&done));
   test_gate_set (TRUE);
   fail_unless (gst_vkgdr_stream_synchronize (stream, &error));
@@ -175,6 +175,20 @@ file_size (gint fd)
   return status.st_size;
 }
 
+/* Returns a file descriptor of @memory, and the size of its allocation. */
+static gint
+export_fd (GstMemory *memory, gsize *size, gsize *offset, GError **error)
+{
+  GBytes *description;
+  gint fd = gst_vkgdr_memory_export_fd (memory, &description, offset, error);
+
+  if (fd < 0)
+    return fd;
+  *size = ((const vkgdr_fd_info *) g_bytes_get_data (description, NULL))->size;
+  g_bytes_unref (description);
+  return fd;
+}
+
 /* A small memory shares its allocation with others, and their bytes must not be
  * exported. */
 TEST_IF (export_gives_nothing_else, !test_hides_vulkan ())
@@ -189,13 +203,12 @@ TEST_IF (export_gives_nothing_else, !test_hides_vulkan ())
   gint fd;
 
   fail_unless (memory != NULL, "%s", describe (error));
-  fail_unless (
-      gst_vkgdr_memory_export_fd (shared, &fd_size, &offset, &error) < 0);
+  fail_unless (export_fd (shared, &fd_size, &offset, &error) < 0);
   fail_unless (
       g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
   g_clear_error (&error);
 
-  fd = gst_vkgdr_memory_export_fd (memory, &fd_size, &offset, &error);
+  fd = export_fd (memory, &fd_size, &offset, &error);
   fail_unless (fd >= 0, "%s", describe (error));
   fail_unless (fd_size <= 64 * 1024, "%" G_GSIZE_FORMAT " bytes", fd_size);
   fail_unless (file_size (fd) <= 128 * 1024);
@@ -225,8 +238,8 @@ TEST_IF (export_of_a_pool, !test_hides_vulkan ())
   fail_unless (gst_buffer_pool_set_active (pool, TRUE));
   fail_unless_equals_int (
       gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_OK);
-  fd = gst_vkgdr_memory_export_fd (
-      gst_buffer_peek_memory (buffer, 0), &fd_size, &offset, &error);
+  fd =
+      export_fd (gst_buffer_peek_memory (buffer, 0), &fd_size, &offset, &error);
   fail_unless (fd >= 0, "%s", describe (error));
   fail_unless (fd_size <= 64 * 1024, "%" G_GSIZE_FORMAT " bytes", fd_size);
   begin =
@@ -295,18 +308,13 @@ TEST (idle_slabs_are_used_again)
 TEST (new_memory_is_clear)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
-  GstVkgdrStream *stream = test_stream_new (test_context);
-  guint8 *data = g_malloc (2 * SIZE);
   guint64 pointer = 0;
   guint i;
 
   for (i = 0; i < 3; i++) {
     GstMemory *memory = test_memory_new (test_context, 2 * SIZE);
+    guint8 *data = test_device_bytes (memory);
     gsize k;
-
-    fail_unless (gst_vkgdr_memory_download (
-        memory, 0, data, memory->size, stream, NULL));
-    fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
 
     if (i > 0)
       fail_unless_equals_uint64 (
@@ -319,9 +327,8 @@ TEST (new_memory_is_clear)
     fail_unless (gst_vkgdr_memory_write (memory, 0, data, memory->size, NULL));
     fail_unless (gst_vkgdr_memory_wait_idle (memory, NULL));
     gst_memory_unref (memory);
+    g_free (data);
   }
-  g_free (data);
-  gst_object_unref (stream);
   gst_object_unref (allocator);
 }
 
@@ -337,7 +344,7 @@ TEST_IF (exported_slabs_are_not_used_again, !test_hides_vulkan ())
 
   for (i = 0; i < 2; i++) {
     memory = test_memory_new (test_context, 6 * SIZE);
-    fds[i] = gst_vkgdr_memory_export_fd (memory, &size, &offset, NULL);
+    fds[i] = export_fd (memory, &size, &offset, NULL);
     fail_unless (fds[i] >= 0 && fstat (fds[i], &files[i]) == 0);
     gst_memory_unref (memory);
   }

@@ -203,11 +203,8 @@ TEST_LOOP (effect_is_as_described, G_N_ELEMENTS (cases))
   const GstEffect *effect = gst_effect_find (cases[__i__].effect);
   GstVkgdrKernel *kernel = frame_effect (frame_context, effect);
   GstStructure *params = make_params (effect, cases[__i__].params);
-  guint f, s, tile_x, tile_y;
+  guint f, s;
 
-  gst_vkgdr_kernel_get_tile_size (kernel, &tile_x, &tile_y);
-  fail_unless_equals_int (tile_x, MAX (effect->tile_x, 1));
-  fail_unless_equals_int (tile_y, MAX (effect->tile_y, 1));
   for (f = 0; f < G_N_ELEMENTS (formats); f++)
     for (s = 0; s < G_N_ELEMENTS (sizes); s++)
       if (!is_left_out (f + s + __i__, G_N_ELEMENTS (sizes)))

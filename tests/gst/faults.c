@@ -288,8 +288,8 @@ TEST (launches_behind_endless_kernel)
   GstMemory *memory = test_memory_new (context, 64 * 48);
   GstBuffer *buffer = gst_buffer_new ();
   GError *error = NULL;
-  GstVkgdrKernel *kernel =
-      gst_vkgdr_kernel_new_from_source (context, ENDLESS, NULL, NULL, &error);
+  GstVkgdrKernel *kernel = gst_vkgdr_kernel_new_from_source (
+      context, ENDLESS, NULL, NULL, NULL, &error);
   gint n, failed = 0;
   GstVideoInfo info;
 

@@ -177,8 +177,8 @@ check_child_while_the_device_works (void)
   guint ms;
 
   memory = gst_vkgdr_allocator_alloc_wrapped (allocator,
-      gst_vkgdr_memory_get_device_pointer (storage), SIZE, 0, &released,
-      note_release, &error);
+      gst_vkgdr_memory_get_device_pointer (storage), SIZE, 0, note_release,
+      &released, &error);
   g_assert_no_error (error);
   fail_unless (
       gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));

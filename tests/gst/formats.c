@@ -72,10 +72,10 @@ setup (void)
 
   frame_setup ();
   unpack = gst_vkgdr_kernel_new_from_source (
-      frame_context, unpack_source, "unpack", NULL, &error);
+      frame_context, unpack_source, "unpack", NULL, NULL, &error);
   g_assert_no_error (error);
   pack = gst_vkgdr_kernel_new_from_source (
-      frame_context, pack_source, "pack", NULL, &error);
+      frame_context, pack_source, "pack", NULL, NULL, &error);
   g_assert_no_error (error);
 }
 

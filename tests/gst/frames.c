@@ -226,7 +226,7 @@ frame_effect (GstVkgdrContext *context, const GstEffect *effect)
   GError *error = NULL;
 
   kernel = gst_vkgdr_kernel_new_from_source (
-      context, source, effect->name, effect->name, &error);
+      context, source, effect->name, effect->name, NULL, &error);
   g_assert_no_error (error);
   g_free (source);
   return kernel;

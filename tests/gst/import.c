@@ -38,9 +38,9 @@ import (GstMemory *memory, gsize *offset)
   GstMemory *whole;
   gint fd;
 
-  fd = gst_vkgdr_memory_export (memory, &description, offset, &error);
+  fd = gst_vkgdr_memory_export_fd (memory, &description, offset, &error);
   fail_unless (fd >= 0, "%s", error ? error->message : "");
-  whole = gst_vkgdr_allocator_import (allocator, fd, description, &error);
+  whole = gst_vkgdr_allocator_import_fd (allocator, fd, description, &error);
   fail_unless (whole != NULL, "%s", error ? error->message : "");
   close (fd);
   g_bytes_unref (description);
@@ -221,7 +221,8 @@ assert_no_import (
   GError *error = NULL;
 
   fail_unless (
-      gst_vkgdr_allocator_import (allocator, fd, description, &error) == NULL);
+      gst_vkgdr_allocator_import_fd (allocator, fd, description, &error)
+      == NULL);
   fail_unless (
       g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT), "%s",
       error->message);
@@ -243,7 +244,7 @@ TEST (wrong_descriptions)
   if (!test_has_window ())
     return;
   memory = new_exportable (1);
-  fd = gst_vkgdr_memory_export (memory, &description, &offset, &error);
+  fd = gst_vkgdr_memory_export_fd (memory, &description, &offset, &error);
   fail_unless (fd >= 0);
   data = g_bytes_unref_to_data (description, &size);
   assert_no_import (fd, "text", 4, "not a description");
@@ -254,7 +255,7 @@ TEST (wrong_descriptions)
   data[size - 17] ^= 1; /* the last byte of the device's UUID */
   assert_no_import (fd, data, size, "another device");
   data[size - 17] ^= 1;
-  data[0] ^= 1;
+  data[G_STRUCT_OFFSET (vkgdr_fd_info, reserved)] = 1;
   assert_no_import (fd, data, size, "not a description");
   g_free (data);
   close (fd);
@@ -270,7 +271,7 @@ TEST (no_export)
   gsize offset;
 
   fail_unless_equals_int (
-      gst_vkgdr_memory_export (memory, &description, &offset, &error), -1);
+      gst_vkgdr_memory_export_fd (memory, &description, &offset, &error), -1);
   fail_unless (
       g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
   fail_unless (description == NULL);

@@ -744,7 +744,7 @@ either_open (GstVkgdrBaseTransform *transform, GError **error)
       " if (x >= out.width || y >= out.height) return;"
       " for (int c = 0; c < 4; c++)"
       "  vkgdr_put (out, c, x, y, 255 - vkgdr_get (in, c, x, y)); }",
-      "flip_bits", NULL, error);
+      "flip_bits", NULL, NULL, error);
   return TEST_EITHER (transform)->kernel != NULL;
 }
 

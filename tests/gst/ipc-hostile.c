@@ -314,11 +314,10 @@ open_attack (Attack *self)
   self->server = vkgdr_server_new (&params);
   fail_unless (self->server != NULL);
   self->buffer = test_exportable_buffer_new (SIZE);
-  fd = gst_vkgdr_memory_export (gst_buffer_peek_memory (self->buffer, 0),
+  fd = gst_vkgdr_memory_export_fd (gst_buffer_peek_memory (self->buffer, 0),
       &description, &self->offset, NULL);
   fail_unless (fd >= 0);
-  memcpy (&info, (const gchar *) g_bytes_get_data (description, NULL) + 8,
-      sizeof (info));
+  memcpy (&info, g_bytes_get_data (description, NULL), sizeof (info));
   g_bytes_unref (description);
   self->export = vkgdr_export_new (fd, &info);
   self->client = test_launch (

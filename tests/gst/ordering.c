@@ -328,8 +328,8 @@ TEST (stream_that_writes_waits_for_all_readers)
     fetched[i] = gst_vkgdr_allocator_alloc_pinned (allocator, 5000, NULL);
     fail_unless (fetched[i] != NULL);
     test_stream_delay (readers[i], 100 * (i + 1), NULL);
-    fail_unless (
-        gst_vkgdr_memory_fetch (memory, fetched[i], 0, readers[i], NULL));
+    fail_unless (gst_vkgdr_memory_fetch_rect (
+        memory, 0, 0, fetched[i], 0, 0, memory->size, 1, readers[i], NULL));
   }
   test_fill (newer, 5000, 2);
   fail_unless (gst_vkgdr_memory_upload (memory, 0, newer, 5000, writer, NULL));

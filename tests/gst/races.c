@@ -176,8 +176,7 @@ transfer (gpointer user_data)
     fail_unless (gst_vkgdr_memory_upload (
         self->memory, 0, self->data, SIZE, stream, NULL));
   else
-    fail_unless (gst_vkgdr_memory_download (
-        self->memory, 0, self->data, SIZE, stream, NULL));
+    test_download (self->memory, self->data, stream);
   fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
   gst_object_unref (stream);
   return NULL;

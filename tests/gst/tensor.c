@@ -274,13 +274,13 @@ TEST (meta)
   fail_unless_equals_uint64 (found->running_time, 3);
   gst_vkgdr_tensor_frame_map_point (found, 10, 20, &x, &y);
   fail_unless (x == 16 && y == 60);
-  mine = gst_vkgdr_tensor_frame_copy (found);
+  mine = g_boxed_copy (GST_TYPE_VKGDR_TENSOR_FRAME, found);
   buffer = gst_buffer_copy_region (copy, GST_BUFFER_COPY_ALL, 2, 4);
   fail_unless (gst_vkgdr_buffer_get_tensor_batch_meta (buffer) == NULL);
   gst_buffer_unref (copy);
   gst_buffer_unref (buffer);
   fail_unless_equals_string (mine->pad, "sink_7");
-  gst_vkgdr_tensor_frame_free (mine);
+  g_boxed_free (GST_TYPE_VKGDR_TENSOR_FRAME, mine);
 }
 
 /* --- several pads -------------------------------------------------------- */

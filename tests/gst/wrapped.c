@@ -84,8 +84,8 @@ wrap (GstMemoryFlags flags)
 {
   GError *error = NULL;
   GstMemory *memory = gst_vkgdr_allocator_alloc_wrapped (owner.allocator,
-      gst_vkgdr_memory_get_device_pointer (owner.storage), SIZE, flags, &owner,
-      release, &error);
+      gst_vkgdr_memory_get_device_pointer (owner.storage), SIZE, flags, release,
+      &owner, &error);
 
   fail_unless (memory != NULL, "%s", error ? error->message : "");
   return memory;
@@ -120,6 +120,7 @@ TEST (is_memory_beside_the_window)
 {
   guint active = gst_vkgdr_allocator_get_active_blocks (owner.allocator);
   GstMemory *memory = wrap (0);
+  GstMapInfo map;
 
   fail_unless (gst_is_vkgdr_memory (memory));
   fail_unless (gst_vkgdr_memory_get_context (memory) == test_context);
@@ -127,8 +128,10 @@ TEST (is_memory_beside_the_window)
       gst_vkgdr_memory_get_device_pointer (owner.storage));
   fail_unless (gst_vkgdr_memory_get_host_pointer (memory) == NULL);
   gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_DIRECT);
-  fail_unless_equals_int (
-      gst_vkgdr_memory_get_access (memory), GST_VKGDR_ACCESS_STAGED);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  gst_memory_unmap (memory, &map);
+  fail_unless_equals_int (gst_vkgdr_memory_get_write_times (memory, NULL, NULL),
+      GST_VKGDR_ACCESS_STAGED);
   fail_unless_equals_int (
       gst_vkgdr_allocator_get_active_blocks (owner.allocator), active);
   gst_memory_unref (memory);
@@ -425,7 +428,7 @@ TEST (what_cannot_be_wrapped)
     GError *error = NULL;
 
     fail_if (gst_vkgdr_allocator_alloc_wrapped (owner.allocator, bad[i].pointer,
-        bad[i].size, 0, &owner, release, &error));
+        bad[i].size, 0, release, &owner, &error));
     fail_unless (
         g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
     g_clear_error (&error);
@@ -450,7 +453,7 @@ TEST (mapping)
 {
   GError *error = NULL;
   GstVkgdrMapping *mapping = gst_vkgdr_mapping_new (
-      owner.storage, GST_MAP_READ | GST_MAP_VKGDR, &error);
+      owner.storage, GST_MAP_READ | GST_MAP_VKGDR, NULL, NULL, &error);
   GstMapInfo map;
 
   fail_unless (mapping != NULL);
@@ -464,7 +467,8 @@ TEST (mapping)
   gst_vkgdr_mapping_unmap (mapping);
   fail_unless_equals_uint64 (gst_vkgdr_mapping_get_pointer (mapping), 0);
   fail_unless (gst_memory_map (owner.storage, &map, GST_MAP_WRITE));
-  fail_if (gst_vkgdr_mapping_new (owner.storage, GST_MAP_READ, &error));
+  fail_if (
+      gst_vkgdr_mapping_new (owner.storage, GST_MAP_READ, NULL, NULL, &error));
   fail_unless (
       g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
   g_clear_error (&error);
@@ -479,7 +483,8 @@ TEST (mapping_keeps_the_buffer)
   GstVkgdrMapping *mapping;
 
   gst_buffer_append_memory (buffer, gst_memory_ref (owner.storage));
-  mapping = gst_vkgdr_mapping_new_for_buffer (buffer, 0, GST_MAP_READ, NULL);
+  mapping =
+      gst_vkgdr_mapping_new (owner.storage, GST_MAP_READ, buffer, NULL, NULL);
   fail_unless (mapping != NULL);
   ASSERT_BUFFER_REFCOUNT (buffer, "buffer", 2);
   gst_vkgdr_mapping_unmap (mapping);
@@ -491,8 +496,8 @@ TEST (mapping_keeps_the_buffer)
 TEST (tensor_there_and_back)
 {
   const gint64 shape[] = { 100, 100 }, strides[] = { 100, 1 };
-  GstVkgdrMapping *mapping =
-      gst_vkgdr_mapping_new (owner.storage, GST_MAP_READ | GST_MAP_VKGDR, NULL);
+  GstVkgdrMapping *mapping = gst_vkgdr_mapping_new (
+      owner.storage, GST_MAP_READ | GST_MAP_VKGDR, NULL, NULL, NULL);
   DLManagedTensor *tensor = gst_vkgdr_mapping_to_dlpack (
       mapping, 0, shape, strides, 2, GST_VKGDR_ELEMENT_TYPE_UINT, 8, NULL);
   GstMemory *memory;
@@ -516,8 +521,8 @@ TEST (tensor_there_and_back)
 TEST (elements_of_a_tensor)
 {
   const gint64 shape[] = { 1 };
-  GstVkgdrMapping *mapping =
-      gst_vkgdr_mapping_new (owner.storage, GST_MAP_READ | GST_MAP_VKGDR, NULL);
+  GstVkgdrMapping *mapping = gst_vkgdr_mapping_new (
+      owner.storage, GST_MAP_READ | GST_MAP_VKGDR, NULL, NULL, NULL);
   guint bits;
 
   for (bits = 0; bits <= 128; bits++) {

@@ -122,14 +122,15 @@ class Shared(CudaTestCase):
         memory = self.allocator.alloc_exportable(len(data))
         with GstVkgdr.Mapping.new(memory, Gst.MapFlags.WRITE) as mapping:
             mapping.data[:] = data
-        fd, size, offset = GstVkgdr.memory_export_fd(memory)
+        fd, description, offset = GstVkgdr.memory_export_fd(memory)
         try:
             os.set_inheritable(fd, True)
             code = f"""
 import gst_support
-from gi.repository import GstVkgdr
+from gi.repository import GLib, GstVkgdr
 allocator = GstVkgdr.Context(0).get_allocator()
-memory = allocator.import_fd({fd}, {size}, {offset}, 5000)
+memory = allocator.import_fd({fd}, GLib.Bytes.new({description.get_data()!r}))
+memory.resize({offset}, 5000)
 print(gst_support.download(memory) == {data!r})
 gst_support.upload(memory, bytes([9]) * 100)
 """
@@ -145,8 +146,7 @@ gst_support.upload(memory, bytes([9]) * 100)
             GstVkgdr.memory_get_device_pointer(inner), 4096, Gst.MemoryFlags(0)
         )
         self.assert_error("has no file descriptor", error, GstVkgdr.memory_export_fd, wrapped)
-        self.assert_error("inside an allocation of 10 bytes", error, self.allocator.import_fd, 0, 10, 5, 6)
-        self.assert_error("not an open file descriptor", error, self.allocator.import_fd, 9999, 10, 0, 6)
+        self.assert_error("not a description", error, self.allocator.import_fd, 0, GLib.Bytes.new(b"6"))
 
     def test_ordinary_memory(self) -> None:
         """Functions that need device memory raise an error for other memory, and have
@@ -166,7 +166,8 @@ gst_support.upload(memory, bytes([9]) * 100)
         self.assertGreater(count, 15)
         memory = self.allocator.alloc(100)
         with self.assertRaisesRegex(TypeError, "the memory is not device memory"):
-            GstVkgdr.memory_copy_from(memory, 0, ordinary, 0, 10, GstVkgdr.Stream(self.context))
+            GstVkgdr.memory_copy_rect(
+                memory, 0, 0, ordinary, 0, 0, 10, 1, GstVkgdr.Stream(self.context))
         with self.assertRaisesRegex(TypeError, "the memory is not device memory"):
             GstVkgdr.memory_get_context(memory=ordinary)
         self.assertIs(GstVkgdr.memory_get_context(memory=memory), self.context)
@@ -314,7 +315,7 @@ class ArraysOnStreams(CudaTestCase):
             GstVkgdr.device_array(foreign_memory(), stream=1)
         with gst_support.other_cuda_context() as other:
             self.assert_error("another CUDA context", GstVkgdr.Error.ARGUMENT,
-                              GstVkgdr.Mapping.new_on_stream, memory, None, READ,
+                              GstVkgdr.Mapping.new, memory, READ, None,
                               GstVkgdr.Stream(other))
 
 

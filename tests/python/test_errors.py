@@ -32,7 +32,7 @@ class Names(gst_support.DeviceTestCase):
         for call in (
             lambda: GstVkgdr.Kernel.new_from_source(
                 self.context, "__global__ void f () {}", "mine", "g"),
-            lambda: GstVkgdr.memory_fill(memory, 0, 17, 17, 1, 0, 1, stream),
+            lambda: GstVkgdr.memory_fill(memory, 0, 17, 0, stream),
         ):
             with self.assertRaises(GstVkgdr.LogicError):
                 call()

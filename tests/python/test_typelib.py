@@ -91,7 +91,6 @@ class Typelib(unittest.TestCase):
                 found.add(name_of(element).replace("gst_vkgdr_", ""))
         self.assertEqual(found, {
             "allocator_alloc_wrapped",
-            "allocator_wrap",
             "FenceFunc",
             "ReleaseFunc",
             "context_get_cuda_context",
@@ -99,7 +98,6 @@ class Typelib(unittest.TestCase):
             "dlpack_get_capsule_destructor",
             "fence_release_later",
             "mapping_to_dlpack",
-            "memory_download",
             "memory_get_host_pointer",
             "memory_new_part",
             "memory_new_from_dlpack",

@@ -35,8 +35,8 @@ def memory(context: GstVkgdr.Context, buffer: Gst.Buffer) -> Optional[int]:
         view: memoryview = mapping.data
     with GstVkgdr.mapped(buffer, None, Gst.MapFlags.WRITE) as (pixels,):
         pixels[:] = view[0]
-    fd, size, offset = GstVkgdr.memory_export_fd(memory)
-    allocator.import_fd(fd, size, offset, 1024)
+    fd, description, offset = GstVkgdr.memory_export_fd(memory)
+    allocator.import_fd(fd, description).resize(offset, 1024)
     return GstVkgdr.memory_get_host_pointer(memory)
 
 

@@ -69,9 +69,7 @@ tint_open (GstVkgdrBaseTransform *transform, GError **error)
   Tint *self = EXAMPLE_TINT (transform);
 
   self->frame = 0;
-  self->kernel = gst_vkgdr_kernel_new_from_source (
-      gst_vkgdr_base_transform_get_context (transform), source, "tint", NULL,
-      error);
+  self->kernel = gst_vkgdr_kernel_new_from_source (gst_vkgdr_base_transform_get_context (transform), source, "tint", NULL, NULL, error);
   return self->kernel != NULL;
 }
 

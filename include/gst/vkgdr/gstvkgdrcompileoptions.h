@@ -36,10 +36,6 @@ GstVkgdrCompileOptions *gst_vkgdr_compile_options_new_from_string (
     const gchar *text, GError **error);
 
 GST_VKGDR_API
-GstVkgdrCompileOptions *gst_vkgdr_compile_options_ref (
-    GstVkgdrCompileOptions *options);
-
-GST_VKGDR_API
 void gst_vkgdr_compile_options_unref (GstVkgdrCompileOptions *options);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (

@@ -64,10 +64,6 @@ GST_VKGDR_API
 gpointer gst_vkgdr_context_get_pinned_data (
     GstVkgdrContext *context, GstMemory *memory);
 
-GST_VKGDR_API
-gboolean gst_vkgdr_context_pin_memory (
-    GstVkgdrContext *context, GstMemory *memory);
-
 G_END_DECLS
 
 #endif /* __GST_VKGDR_CONTEXT_H__ */

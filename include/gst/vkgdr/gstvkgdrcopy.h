@@ -13,11 +13,6 @@
 G_BEGIN_DECLS
 
 GST_VKGDR_API
-gboolean gst_vkgdr_memory_copy_from (GstMemory *memory, gsize offset,
-    GstMemory *source, gsize source_offset, gsize size, GstVkgdrStream *stream,
-    GError **error);
-
-GST_VKGDR_API
 gboolean gst_vkgdr_memory_copy_rect (GstMemory *memory, gsize offset,
     gsize pitch, GstMemory *source, gsize source_offset, gsize source_pitch,
     gsize width, gsize height, GstVkgdrStream *stream, GError **error);
@@ -28,9 +23,8 @@ gboolean gst_vkgdr_memory_fetch_rect (GstMemory *memory, gsize offset,
     gsize width, gsize height, GstVkgdrStream *stream, GError **error);
 
 GST_VKGDR_API
-gboolean gst_vkgdr_memory_fill (GstMemory *memory, gsize offset, gsize pitch,
-    gsize width, gsize height, guint32 value, guint value_size,
-    GstVkgdrStream *stream, GError **error);
+gboolean gst_vkgdr_memory_fill (GstMemory *memory, gsize offset, gsize size,
+    guint8 value, GstVkgdrStream *stream, GError **error);
 
 G_END_DECLS
 

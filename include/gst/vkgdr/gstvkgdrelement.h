@@ -38,9 +38,6 @@ void gst_vkgdr_element_post_pool_errors (
 GST_VKGDR_API
 GstContext *gst_vkgdr_context_to_gst_context (GstVkgdrContext *context);
 
-GST_VKGDR_API
-GstVkgdrContext *gst_vkgdr_context_from_gst_context (GstContext *gst_context);
-
 G_END_DECLS
 
 #endif /* __GST_VKGDR_ELEMENT_H__ */

@@ -24,12 +24,8 @@ G_DECLARE_FINAL_TYPE (
 
 GST_VKGDR_API
 GstVkgdrKernel *gst_vkgdr_kernel_new_from_source (GstVkgdrContext *context,
-    const gchar *source, const gchar *name, const gchar *entry, GError **error);
-
-GST_VKGDR_API
-GstVkgdrKernel *gst_vkgdr_kernel_new_from_source_with_options (
-    GstVkgdrContext *context, const gchar *source, const gchar *name,
-    const gchar *entry, GstVkgdrCompileOptions *options, GError **error);
+    const gchar *source, const gchar *name, const gchar *entry,
+    GstVkgdrCompileOptions *options, GError **error);
 
 GST_VKGDR_API
 GstVkgdrKernel *gst_vkgdr_kernel_new_from_image (GstVkgdrContext *context,
@@ -37,12 +33,8 @@ GstVkgdrKernel *gst_vkgdr_kernel_new_from_image (GstVkgdrContext *context,
 
 GST_VKGDR_API
 GstVkgdrKernel *gst_vkgdr_kernel_new_from_file (GstVkgdrContext *context,
-    const gchar *path, const gchar *entry, GError **error);
-
-GST_VKGDR_API
-GstVkgdrKernel *gst_vkgdr_kernel_new_from_file_with_options (
-    GstVkgdrContext *context, const gchar *path, const gchar *entry,
-    GstVkgdrCompileOptions *options, GError **error);
+    const gchar *path, const gchar *entry, GstVkgdrCompileOptions *options,
+    GError **error);
 
 GST_VKGDR_API
 gchar **gst_vkgdr_kernel_list_include_files (
@@ -74,14 +66,6 @@ gboolean gst_vkgdr_kernel_set_grid_size (
 
 GST_VKGDR_API
 void gst_vkgdr_kernel_set_tile_size (GstVkgdrKernel *kernel, guint x, guint y);
-
-GST_VKGDR_API
-void gst_vkgdr_kernel_get_tile_size (
-    GstVkgdrKernel *kernel, guint *x, guint *y);
-
-GST_VKGDR_API
-gsize *gst_vkgdr_kernel_get_param_sizes (
-    GstVkgdrKernel *kernel, guint *n_params);
 
 GST_VKGDR_API
 gboolean gst_vkgdr_kernel_check_params (

@@ -29,18 +29,8 @@ GST_VKGDR_API
 GType gst_vkgdr_mapping_get_type (void);
 
 GST_VKGDR_API
-GstVkgdrMapping *gst_vkgdr_mapping_new (
-    GstMemory *memory, GstMapFlags flags, GError **error);
-
-GST_VKGDR_API
-GstVkgdrMapping *gst_vkgdr_mapping_new_for_buffer (
-    GstBuffer *buffer, guint index, GstMapFlags flags, GError **error);
-
-GST_VKGDR_API
-GstVkgdrMapping *gst_vkgdr_mapping_new_on_stream (GstMemory *memory,
-    GstBuffer *buffer, GstMapFlags flags, GstVkgdrStream *stream,
-    GError **error);
-
+GstVkgdrMapping *gst_vkgdr_mapping_new (GstMemory *memory, GstMapFlags flags,
+    GstBuffer *buffer, GstVkgdrStream *stream, GError **error);
 GST_VKGDR_API
 gboolean gst_vkgdr_mapping_add_stream (
     GstVkgdrMapping *mapping, GstVkgdrStream *stream, GError **error);

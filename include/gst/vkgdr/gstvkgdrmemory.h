@@ -94,11 +94,6 @@ GST_VKGDR_API
 GstMemory *gst_vkgdr_allocator_alloc_pinned (
     GstVkgdrAllocator *allocator, gsize size, GError **error);
 
-GST_VKGDR_API
-GstMemory *gst_vkgdr_allocator_alloc_wrapped (GstVkgdrAllocator *allocator,
-    guint64 device_pointer, gsize size, GstMemoryFlags flags,
-    gpointer user_data, GDestroyNotify notify, GError **error);
-
 /**
  * GstVkgdrReleaseFunc:
  * @user_data: the data that was passed with the function
@@ -111,7 +106,7 @@ GstMemory *gst_vkgdr_allocator_alloc_wrapped (GstVkgdrAllocator *allocator,
 typedef void (*GstVkgdrReleaseFunc) (gpointer user_data);
 
 GST_VKGDR_API
-GstMemory *gst_vkgdr_allocator_wrap (GstVkgdrAllocator *allocator,
+GstMemory *gst_vkgdr_allocator_alloc_wrapped (GstVkgdrAllocator *allocator,
     guint64 device_pointer, gsize size, GstMemoryFlags flags,
     GstVkgdrReleaseFunc release, gpointer user_data, GError **error);
 
@@ -125,19 +120,11 @@ GST_VKGDR_API
 void gst_vkgdr_allocator_free_held (GstVkgdrAllocator *allocator);
 
 GST_VKGDR_API
-GstMemory *gst_vkgdr_allocator_import_fd (GstVkgdrAllocator *allocator, gint fd,
-    gsize fd_size, gsize offset, gsize size, GError **error);
-
-GST_VKGDR_API
 gint gst_vkgdr_memory_export_fd (
-    GstMemory *memory, gsize *fd_size, gsize *offset, GError **error);
-
-GST_VKGDR_API
-gint gst_vkgdr_memory_export (
     GstMemory *memory, GBytes **description, gsize *offset, GError **error);
 
 GST_VKGDR_API
-GstMemory *gst_vkgdr_allocator_import (
+GstMemory *gst_vkgdr_allocator_import_fd (
     GstVkgdrAllocator *allocator, gint fd, GBytes *description, GError **error);
 
 GST_VKGDR_API
@@ -149,6 +136,12 @@ GST_VKGDR_API
 gboolean gst_is_vkgdr_memory (GstMemory *memory);
 
 GST_VKGDR_API
+gboolean gst_is_vkgdr_memory_of (GstMemory *memory, GstVkgdrContext *context);
+
+GST_VKGDR_API
+gboolean gst_is_vkgdr_buffer_of (GstBuffer *buffer, GstVkgdrContext *context);
+
+GST_VKGDR_API
 GstVkgdrContext *gst_vkgdr_memory_get_context (GstMemory *memory);
 
 GST_VKGDR_API
@@ -158,13 +151,7 @@ GST_VKGDR_API
 gpointer gst_vkgdr_memory_get_host_pointer (GstMemory *memory);
 
 GST_VKGDR_API
-GstVkgdrAccess gst_vkgdr_memory_get_access (GstMemory *memory);
-
-GST_VKGDR_API
 void gst_vkgdr_memory_set_access (GstMemory *memory, GstVkgdrAccess access);
-
-GST_VKGDR_API
-void gst_vkgdr_memory_discard (GstMemory *memory);
 
 GST_VKGDR_API
 gboolean gst_vkgdr_memory_begin_access (GstMemory *memory,
@@ -177,14 +164,6 @@ gboolean gst_vkgdr_memory_end_access (GstMemory *memory, GstVkgdrStream *stream,
 GST_VKGDR_API
 gboolean gst_vkgdr_memory_upload (GstMemory *memory, gsize offset,
     gconstpointer data, gsize size, GstVkgdrStream *stream, GError **error);
-
-GST_VKGDR_API
-gboolean gst_vkgdr_memory_download (GstMemory *memory, gsize offset,
-    gpointer data, gsize size, GstVkgdrStream *stream, GError **error);
-
-GST_VKGDR_API
-gboolean gst_vkgdr_memory_fetch (GstMemory *memory, GstMemory *pinned,
-    gsize offset, GstVkgdrStream *stream, GError **error);
 
 GST_VKGDR_API
 gboolean gst_vkgdr_memory_write (GstMemory *memory, gsize offset,

@@ -209,10 +209,6 @@ gboolean gst_vkgdr_tensor_config_set_std (GstVkgdrTensorConfig *config,
     const gfloat *values, guint n_values, GError **error);
 
 GST_VKGDR_API
-gboolean gst_vkgdr_tensor_config_check (
-    const GstVkgdrTensorConfig *config, GError **error);
-
-GST_VKGDR_API
 guint gst_vkgdr_tensor_config_get_n_channels (
     const GstVkgdrTensorConfig *config);
 

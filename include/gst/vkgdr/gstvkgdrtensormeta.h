@@ -65,13 +65,6 @@ GST_VKGDR_API
 GType gst_vkgdr_tensor_frame_get_type (void);
 
 GST_VKGDR_API
-GstVkgdrTensorFrame *gst_vkgdr_tensor_frame_copy (
-    const GstVkgdrTensorFrame *frame);
-
-GST_VKGDR_API
-void gst_vkgdr_tensor_frame_free (GstVkgdrTensorFrame *frame);
-
-GST_VKGDR_API
 void gst_vkgdr_tensor_frame_map_point (const GstVkgdrTensorFrame *frame,
     gdouble x, gdouble y, gdouble *frame_x, gdouble *frame_y);
 

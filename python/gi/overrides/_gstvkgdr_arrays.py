@@ -227,7 +227,8 @@ class _Mappings:
 
     def _map(self, index: int) -> "GstVkgdr.Mapping":
         if self._stream is None:
-            return GstVkgdr.Mapping.new_for_buffer(self._buffer, index, self._flags)
+            memory = self._buffer.peek_memory(index)
+            return GstVkgdr.Mapping.new(memory, self._flags, self._buffer)
         memory = self._buffer.peek_memory(index)
         return _map_on_stream(memory, self._buffer, self._flags, self._stream)
 
@@ -243,7 +244,7 @@ def _map_on_stream(
         raise ValueError("the memory is not device memory: put vkgdrupload in front")
     queue = objects.as_stream(GstVkgdr.memory_get_context(memory), stream)
     flags = Gst.MapFlags(flags & (Gst.MapFlags.READ | Gst.MapFlags.WRITE))
-    return GstVkgdr.Mapping.new_on_stream(memory, buffer, flags, queue)
+    return GstVkgdr.Mapping.new(memory, flags, buffer, queue)
 
 
 def device_arrays(

@@ -64,41 +64,18 @@ gst_vkgdr_context_to_gst_context (GstVkgdrContext *context)
   return result;
 }
 
-/**
- * gst_vkgdr_context_from_gst_context:
- * @gst_context: a #GstContext of any type
- *
- * Unwraps a context of gst_vkgdr_context_to_gst_context().
- *
- * Returns: (transfer full) (nullable): the context that it contains, or %NULL
- *   if it is of another type
- *
- * Since: 0.1
- */
-GstVkgdrContext *
-gst_vkgdr_context_from_gst_context (GstContext *gst_context)
-{
-  GstVkgdrContext *result = NULL;
-
-  g_return_val_if_fail (GST_IS_CONTEXT (gst_context), NULL);
-
-  if (gst_context_has_context_type (gst_context, GST_VKGDR_CONTEXT_TYPE))
-    gst_structure_get (gst_context_get_structure (gst_context), "context",
-        GST_TYPE_VKGDR_CONTEXT, &result, NULL);
-  return result;
-}
-
 /* Takes the context from @gst_context if it belongs to @device. */
 static gboolean
 adopt (GstElement *element, GstContext *gst_context, gint device,
     GstVkgdrContext **context)
 {
-  GstVkgdrContext *found;
+  GstVkgdrContext *found = NULL;
 
-  if (*context)
-    return FALSE;
-  found = gst_vkgdr_context_from_gst_context (gst_context);
-  if (!found)
+  if (*context
+      || !gst_context_has_context_type (gst_context, GST_VKGDR_CONTEXT_TYPE)
+      || !gst_structure_get (gst_context_get_structure (gst_context), "context",
+          GST_TYPE_VKGDR_CONTEXT, &found, NULL)
+      || !found)
     return FALSE;
   if (device >= 0 && gst_vkgdr_context_get_device (found) != device) {
     GST_DEBUG_OBJECT (element,

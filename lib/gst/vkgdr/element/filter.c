@@ -334,7 +334,7 @@ can_be_output (GstVkgdrFilter *self, GstBuffer *buffer)
   if (priv->is_video && !priv->any_layout
       && !has_plain_layout (buffer, &priv->in_info))
     return FALSE;
-  return gst_vkgdr_buffer_is_of (buffer, context);
+  return gst_is_vkgdr_buffer_of (buffer, context);
 }
 
 /* Allocates a buffer for caps without a pool. */
@@ -550,7 +550,7 @@ filter_on_device (
 
   if (private_of (self)->from_cuda)
     return filter_here (self, input, output, stream, error);
-  if (gst_vkgdr_buffer_is_of (input, gst_vkgdr_stream_get_context (stream)))
+  if (gst_is_vkgdr_buffer_of (input, gst_vkgdr_stream_get_context (stream)))
     return filter_here (self, input, output, stream, error);
   if (!check_buffer (input, error))
     return FALSE;

@@ -155,7 +155,7 @@ wrap_cuda_memory (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
   allocator = gst_vkgdr_context_get_allocator (context);
   vkgdr_memory = gst_vkgdr_allocator_alloc_wrapped (allocator,
       (guint64) (guintptr) pointer, size,
-      flags & GST_MAP_WRITE ? 0 : GST_MEMORY_FLAG_READONLY, owner, release,
+      flags & GST_MAP_WRITE ? 0 : GST_MEMORY_FLAG_READONLY, release, owner,
       error);
   gst_object_unref (allocator);
   if (vkgdr_memory && fence)

@@ -265,7 +265,7 @@ check_is_vkgdr_memory (
                           ? gst_buffer_peek_memory (buffer, 0)
                           : NULL;
 
-  if (gst_vkgdr_memory_is_of (memory, context))
+  if (gst_is_vkgdr_memory_of (memory, context))
     return TRUE;
   g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
       "the frame is not one " GST_VKGDR_MEMORY_NAME " of this context");

@@ -115,9 +115,9 @@ check_export (GstVkgdrMapping *mapping, gsize offset, const gint64 *shape,
  * to wait for a stream. The consumer may delete the tensor before its queued
  * work is done: the next user of the memory waits for the CUDA context.
  *
- * This is different for a mapping of gst_vkgdr_mapping_new_on_stream(). The
- * consumer then has to use the stream of the mapping, or a stream of
- * gst_vkgdr_mapping_add_stream() or gst_vkgdr_mapping_lend().
+ * This is different for a mapping with a stream. The consumer then has to use
+ * the stream of the mapping, or a stream of gst_vkgdr_mapping_add_stream() or
+ * gst_vkgdr_mapping_lend().
  *
  * Returns: (transfer full) (nullable): a `DLManagedTensor`, which is deleted
  *   with its own `deleter`, from any thread; or %NULL with @error set
@@ -275,7 +275,7 @@ gst_vkgdr_memory_new_from_dlpack (GstVkgdrContext *context, gpointer tensor,
   allocator = gst_vkgdr_context_get_allocator (context);
   memory = gst_vkgdr_allocator_alloc_wrapped (allocator,
       (guintptr) managed->dl_tensor.data + managed->dl_tensor.byte_offset, size,
-      flags, managed, import_delete, error);
+      flags, import_delete, managed, error);
   gst_object_unref (allocator);
   return memory;
 }

@@ -172,28 +172,6 @@ kernel_new_compiled (GstVkgdrContext *context, GBytes *image, const gchar *text,
 /**
  * gst_vkgdr_kernel_new_from_source:
  * @context: a context
- * @source: CUDA C++ source
- * @name: (nullable): the name of the source in messages
- * @entry: (nullable): the kernel's name, or %NULL for the only one
- * @error: return location for a #GError
- *
- * The same as gst_vkgdr_kernel_new_from_source_with_options() without options.
- *
- * Returns: (transfer full) (nullable): the kernel, or %NULL with @error set
- *
- * Since: 0.1
- */
-GstVkgdrKernel *
-gst_vkgdr_kernel_new_from_source (GstVkgdrContext *context, const gchar *source,
-    const gchar *name, const gchar *entry, GError **error)
-{
-  return gst_vkgdr_kernel_new_from_source_with_options (
-      context, source, name, entry, NULL, error);
-}
-
-/**
- * gst_vkgdr_kernel_new_from_source_with_options:
- * @context: a context
  * @source: CUDA C++ source, of 8 MiB at most
  * @name: (nullable): the name of the source in messages
  * @entry: (nullable): the kernel's name, or %NULL for the only one
@@ -213,12 +191,12 @@ gst_vkgdr_kernel_new_from_source (GstVkgdrContext *context, const gchar *source,
  *
  * Returns: (transfer full) (nullable): the kernel, or %NULL with @error set
  *
- * Since: 0.2
+ * Since: 0.1
  */
 GstVkgdrKernel *
-gst_vkgdr_kernel_new_from_source_with_options (GstVkgdrContext *context,
-    const gchar *source, const gchar *name, const gchar *entry,
-    GstVkgdrCompileOptions *options, GError **error)
+gst_vkgdr_kernel_new_from_source (GstVkgdrContext *context, const gchar *source,
+    const gchar *name, const gchar *entry, GstVkgdrCompileOptions *options,
+    GError **error)
 {
   GBytes *image;
 
@@ -237,27 +215,6 @@ gst_vkgdr_kernel_new_from_source_with_options (GstVkgdrContext *context,
  * @context: a context
  * @path: (type filename): a file of CUDA source, PTX, a cubin or a fatbin
  * @entry: (nullable): the kernel's name, or %NULL for the only one
- * @error: return location for a #GError
- *
- * The same as gst_vkgdr_kernel_new_from_file_with_options() without options.
- *
- * Returns: (transfer full) (nullable): the kernel, or %NULL with @error set
- *
- * Since: 0.1
- */
-GstVkgdrKernel *
-gst_vkgdr_kernel_new_from_file (GstVkgdrContext *context, const gchar *path,
-    const gchar *entry, GError **error)
-{
-  return gst_vkgdr_kernel_new_from_file_with_options (
-      context, path, entry, NULL, error);
-}
-
-/**
- * gst_vkgdr_kernel_new_from_file_with_options:
- * @context: a context
- * @path: (type filename): a file of CUDA source, PTX, a cubin or a fatbin
- * @entry: (nullable): the kernel's name, or %NULL for the only one
  * @options: (nullable): macros, folders of headers and options for a source
  * @error: return location for a #GError
  *
@@ -267,17 +224,15 @@ gst_vkgdr_kernel_new_from_file (GstVkgdrContext *context, const gchar *path,
  *
  * Fails with %GST_VKGDR_ERROR_NOT_FOUND if the file cannot be read, with
  * %GST_VKGDR_ERROR_IMAGE if it is of no such kind, and with the errors of
- * gst_vkgdr_kernel_new_from_source_with_options() and
- * gst_vkgdr_kernel_new_from_image().
+ * gst_vkgdr_kernel_new_from_source() and gst_vkgdr_kernel_new_from_image().
  *
  * Returns: (transfer full) (nullable): the kernel, or %NULL with @error set
  *
- * Since: 0.2
+ * Since: 0.1
  */
 GstVkgdrKernel *
-gst_vkgdr_kernel_new_from_file_with_options (GstVkgdrContext *context,
-    const gchar *path, const gchar *entry, GstVkgdrCompileOptions *options,
-    GError **error)
+gst_vkgdr_kernel_new_from_file (GstVkgdrContext *context, const gchar *path,
+    const gchar *entry, GstVkgdrCompileOptions *options, GError **error)
 {
   GstVkgdrKernel *self;
   GBytes *image;
@@ -497,24 +452,4 @@ gst_vkgdr_kernel_set_tile_size (GstVkgdrKernel *kernel, guint x, guint y)
 
   kernel->shape.tile_x = x;
   kernel->shape.tile_y = y;
-}
-
-/**
- * gst_vkgdr_kernel_get_tile_size:
- * @kernel: a kernel
- * @x: (out): pixels in a row, or samples, that each thread writes
- * @y: (out): rows that each thread writes
- *
- * Gets how much of the output each thread writes. The default is 1 by 1.
- *
- * Since: 0.1
- */
-void
-gst_vkgdr_kernel_get_tile_size (GstVkgdrKernel *kernel, guint *x, guint *y)
-{
-  g_return_if_fail (KERNEL_IS_LOADED (kernel));
-  g_return_if_fail (x != NULL && y != NULL);
-
-  *x = MAX (kernel->shape.tile_x, 1);
-  *y = MAX (kernel->shape.tile_y, 1);
 }

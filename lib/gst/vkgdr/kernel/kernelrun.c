@@ -55,32 +55,6 @@ kernel_pack_params (GstVkgdrKernel *self, const GstStructure *params,
 }
 
 /**
- * gst_vkgdr_kernel_get_param_sizes:
- * @kernel: a kernel
- * @n_params: (out): the number of parameters
- *
- * Gets the sizes in bytes of the parameters after the two buffers.
- *
- * Returns: (transfer full) (nullable) (array length=n_params): the sizes, to be
- *   freed with g_free(), or %NULL if there are no such parameters, or if they
- *   are unknown, because the driver is older than CUDA 12.4 and the image is
- *   not PTX
- *
- * Since: 0.1
- */
-gsize *
-gst_vkgdr_kernel_get_param_sizes (GstVkgdrKernel *kernel, guint *n_params)
-{
-  const gsize *sizes;
-
-  g_return_val_if_fail (KERNEL_IS_LOADED (kernel), NULL);
-  g_return_val_if_fail (n_params != NULL, NULL);
-
-  sizes = kernel_get_param_sizes (kernel, n_params);
-  return *n_params > 0 ? g_memdup2 (sizes, *n_params * sizeof (gsize)) : NULL;
-}
-
-/**
  * gst_vkgdr_kernel_check_params:
  * @kernel: a kernel
  * @params: (nullable): the arguments after the two buffers

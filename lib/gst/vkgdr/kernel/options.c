@@ -80,8 +80,15 @@ static const struct {
 
 #define STANDARD options[0]
 
+static GstVkgdrCompileOptions *
+options_ref (GstVkgdrCompileOptions *options)
+{
+  g_atomic_int_inc (&options->ref_count);
+  return options;
+}
+
 G_DEFINE_BOXED_TYPE (GstVkgdrCompileOptions, gst_vkgdr_compile_options,
-    gst_vkgdr_compile_options_ref, gst_vkgdr_compile_options_unref)
+    options_ref, gst_vkgdr_compile_options_unref)
 
 /* --- reading ------------------------------------------------------------- */
 
@@ -209,8 +216,7 @@ options_read (
  *   folders in which headers are searched, before those of @options
  * @error: return location for a #GError
  *
- * Makes options for gst_vkgdr_kernel_new_from_source_with_options() and similar
- * functions.
+ * Makes options for gst_vkgdr_kernel_new_from_source() and similar functions.
  *
  * Returns: (transfer full) (nullable): the options, or %NULL with @error set to
  *   %GST_VKGDR_ERROR_ARGUMENT if one is not known
@@ -269,25 +275,6 @@ gst_vkgdr_compile_options_new_from_string (const gchar *text, GError **error)
       gst_vkgdr_compile_options_new ((const gchar *const *) words, NULL, error);
   g_strfreev (words);
   return self;
-}
-
-/**
- * gst_vkgdr_compile_options_ref:
- * @options: options
- *
- * Thread-safe.
- *
- * Returns: (transfer full): @options, with one more reference
- *
- * Since: 0.2
- */
-GstVkgdrCompileOptions *
-gst_vkgdr_compile_options_ref (GstVkgdrCompileOptions *options)
-{
-  g_return_val_if_fail (options != NULL, NULL);
-
-  g_atomic_int_inc (&options->ref_count);
-  return options;
 }
 
 /**

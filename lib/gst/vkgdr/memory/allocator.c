@@ -237,8 +237,8 @@ copy_content (
       gst_vkgdr_memory_root (copy)->blocks, GST_VKGDR_UPLOAD, error);
 
   return stream && gst_vkgdr_memory_publish (mem, error)
-         && gst_vkgdr_memory_copy_from (
-             copy, 0, mem, offset, size, stream, error);
+         && gst_vkgdr_memory_copy_rect (
+             copy, 0, 0, mem, offset, 0, size, 1, stream, error);
 }
 
 /* The copy does not belong to the pool of @mem, if there is one. */

@@ -74,55 +74,7 @@ check_wrapped (
 }
 
 /**
- * gst_vkgdr_allocator_alloc_wrapped: (skip)
- * @allocator: an allocator
- * @device_pointer: a `CUdeviceptr` to memory of the allocator's CUDA context, a
- *   multiple of 16
- * @size: bytes
- * @flags: flags of the memory; %GST_MEMORY_FLAG_READONLY prevents elements from
- *   working in place
- * @user_data: data for @notify
- * @notify: (nullable): called when the memory was freed and the device has
- *   finished with it
- * @error: return location for a #GError
- *
- * Wraps device memory that another library has allocated, without a copy. The
- * result is device-only memory, so the CPU reads and writes it through a
- * staging buffer and a transfer. The first use waits for all work that is
- * queued in the CUDA context at that time. Wrapped memory does not count in the
- * allocator's statistics.
- *
- * @notify may be called in any thread, including threads of this library, and
- * may use the allocator. It is not called if this function fails.
- *
- * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_ARGUMENT if the range is not memory of that context, or an
- *   error of gst_vkgdr_context_new()
- *
- * Since: 0.1
- */
-GstMemory *
-gst_vkgdr_allocator_alloc_wrapped (GstVkgdrAllocator *allocator,
-    guint64 device_pointer, gsize size, GstMemoryFlags flags,
-    gpointer user_data, GDestroyNotify notify, GError **error)
-{
-  GstVkgdrMemory *memory;
-
-  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
-
-  if (!gst_vkgdr_allocator_ensure_open (allocator, error)
-      || !check_wrapped (allocator, device_pointer, size, error))
-    return NULL;
-  memory = (GstVkgdrMemory *) gst_vkgdr_allocator_wrap_allocation (allocator,
-      gst_vkgdr_allocation_new_wrapped (
-          allocator->context, device_pointer, size, user_data, notify),
-      0, size);
-  GST_MINI_OBJECT_FLAG_SET (memory, flags);
-  return GST_MEMORY_CAST (memory);
-}
-
-/**
- * gst_vkgdr_allocator_wrap: (rename-to gst_vkgdr_allocator_alloc_wrapped)
+ * gst_vkgdr_allocator_alloc_wrapped:
  * @allocator: an allocator
  * @device_pointer: a `CUdeviceptr` to memory of the allocator's CUDA context, a
  *   multiple of 16
@@ -134,12 +86,14 @@ gst_vkgdr_allocator_alloc_wrapped (GstVkgdrAllocator *allocator,
  * @user_data: data for @release
  * @error: return location for a #GError
  *
- * The same as gst_vkgdr_allocator_alloc_wrapped(), with the order of arguments
- * that language bindings need. Wraps device memory that another library has
- * allocated, without a copy.
+ * Wraps device memory that another library has allocated, without a copy. The
+ * result is device-only memory, so the CPU reads and writes it through a
+ * staging buffer and a transfer. The first use waits for all work that is
+ * queued in the CUDA context at that time. Wrapped memory does not count in the
+ * allocator's statistics.
  *
- * @release may be called in any thread, and is not called if this function
- * fails.
+ * @release may be called in any thread, including threads of this library, and
+ * may use the allocator. It is not called if this function fails.
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
  *   %GST_VKGDR_ERROR_ARGUMENT if the range is not memory of that context, or an
@@ -148,12 +102,23 @@ gst_vkgdr_allocator_alloc_wrapped (GstVkgdrAllocator *allocator,
  * Since: 0.1
  */
 GstMemory *
-gst_vkgdr_allocator_wrap (GstVkgdrAllocator *allocator, guint64 device_pointer,
-    gsize size, GstMemoryFlags flags, GstVkgdrReleaseFunc release,
-    gpointer user_data, GError **error)
+gst_vkgdr_allocator_alloc_wrapped (GstVkgdrAllocator *allocator,
+    guint64 device_pointer, gsize size, GstMemoryFlags flags,
+    GstVkgdrReleaseFunc release, gpointer user_data, GError **error)
 {
-  return gst_vkgdr_allocator_alloc_wrapped (
-      allocator, device_pointer, size, flags, user_data, release, error);
+  GstVkgdrMemory *memory;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
+
+  if (!gst_vkgdr_allocator_ensure_open (allocator, error)
+      || !check_wrapped (allocator, device_pointer, size, error))
+    return NULL;
+  memory = (GstVkgdrMemory *) gst_vkgdr_allocator_wrap_allocation (allocator,
+      gst_vkgdr_allocation_new_wrapped (
+          allocator->context, device_pointer, size, user_data, release),
+      0, size);
+  GST_MINI_OBJECT_FLAG_SET (memory, flags);
+  return GST_MEMORY_CAST (memory);
 }
 
 GstMemory *

@@ -6,13 +6,24 @@
 #include "memory/memory-private.h"
 #include "memory/memory.h"
 
+/**
+ * gst_is_vkgdr_buffer_of:
+ * @buffer: a buffer
+ * @context: a context
+ *
+ * Thread-safe.
+ *
+ * Returns: whether gst_is_vkgdr_memory_of() is true for all its memories
+ *
+ * Since: 0.3
+ */
 gboolean
-gst_vkgdr_buffer_is_of (GstBuffer *buffer, GstVkgdrContext *context)
+gst_is_vkgdr_buffer_of (GstBuffer *buffer, GstVkgdrContext *context)
 {
   guint i, n = gst_buffer_n_memory (buffer);
 
   for (i = 0; i < n; i++)
-    if (!gst_vkgdr_memory_is_of (gst_buffer_peek_memory (buffer, i), context))
+    if (!gst_is_vkgdr_memory_of (gst_buffer_peek_memory (buffer, i), context))
       return FALSE;
   return TRUE;
 }
@@ -83,8 +94,8 @@ copy_here (GstMemory *source, GstVkgdrStream *stream, GError **error)
 
   gst_object_unref (allocator);
   if (copy
-      && !gst_vkgdr_memory_copy_from (
-          copy, 0, source, 0, source->size, stream, error))
+      && !gst_vkgdr_memory_copy_rect (
+          copy, 0, 0, source, 0, 0, source->size, 1, stream, error))
     g_clear_pointer (&copy, gst_memory_unref);
   return copy;
 }

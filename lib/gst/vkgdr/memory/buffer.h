@@ -17,10 +17,6 @@
 
 G_BEGIN_DECLS
 
-/* Whether all memory of @buffer has type VkgdrMemory and belongs to the CUDA
- * context of @context. */
-gboolean gst_vkgdr_buffer_is_of (GstBuffer *buffer, GstVkgdrContext *context);
-
 /* Like gst_vkgdr_memory_begin_access (), for all memories of a buffer. They
  * must belong to the stream's context. */
 gboolean gst_vkgdr_buffer_begin_access (GstBuffer *buffer,

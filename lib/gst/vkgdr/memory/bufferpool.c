@@ -532,19 +532,3 @@ gst_vkgdr_buffer_pool_get_access (GstVkgdrBufferPool *pool)
 
   return gst_vkgdr_policy_get (pool->policy);
 }
-
-/**
- * gst_vkgdr_buffer_pool_get_context:
- * @pool: a pool
- *
- * Returns: (transfer none): its context
- *
- * Since: 0.1
- */
-GstVkgdrContext *
-gst_vkgdr_buffer_pool_get_context (GstVkgdrBufferPool *pool)
-{
-  g_return_val_if_fail (GST_IS_VKGDR_BUFFER_POOL (pool), NULL);
-
-  return pool->context;
-}

@@ -93,8 +93,7 @@ typedef struct {
   gsize host_pitch;
   gsize width;
   gsize height;
-  guint32 value;
-  guint value_size;
+  guint8 value;
 } Job;
 
 static CUresult
@@ -173,26 +172,8 @@ run_between (const Job *job)
 static CUresult
 run_fill (const Job *job)
 {
-  gsize n = job->width / job->value_size;
-  /* The driver checks the pitch even if there is only one row. */
-  gsize pitch = job->height > 1 ? job->to.pitch : job->width;
-  CUdeviceptr pointer = pointer_of (&job->to);
-  const vkgdr_cuda *cuda = job->cuda;
-
-  if (!cuda->cuMemsetD2D8Async || !cuda->cuMemsetD2D16Async
-      || !cuda->cuMemsetD2D32Async)
-    return CUDA_ERROR_NOT_SUPPORTED;
-  switch (job->value_size) {
-  case 1:
-    return cuda->cuMemsetD2D8Async (
-        pointer, pitch, job->value, n, job->height, job->stream);
-  case 2:
-    return cuda->cuMemsetD2D16Async (
-        pointer, pitch, job->value, n, job->height, job->stream);
-  default:
-    return cuda->cuMemsetD2D32Async (
-        pointer, pitch, job->value, n, job->height, job->stream);
-  }
+  return job->cuda->cuMemsetD8Async (
+      pointer_of (&job->to), job->value, job->width, job->stream);
 }
 
 /* --- accesses ------------------------------------------------------------ */
@@ -245,34 +226,6 @@ queue (Job *job, CUresult (*run) (const Job *job), const gchar *what,
 }
 
 /**
- * gst_vkgdr_memory_copy_from:
- * @memory: the memory to write, of type %GST_VKGDR_MEMORY_NAME
- * @offset: offset of the first byte, in bytes
- * @source: the memory to read, of the same type, of any context
- * @source_offset: offset of the first byte, in bytes
- * @size: number of bytes
- * @stream: a stream of the context of @memory
- * @error: return location for a #GError
- *
- * Queues a copy on the device, or from one device to another. Ranges of the
- * same memory must not overlap.
- *
- * Thread-safe. Two threads that use one memory at the same time have to order
- * their calls, see gst_vkgdr_memory_begin_access().
- *
- * Returns: %FALSE with @error set on failure
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_memory_copy_from (GstMemory *memory, gsize offset, GstMemory *source,
-    gsize source_offset, gsize size, GstVkgdrStream *stream, GError **error)
-{
-  return gst_vkgdr_memory_copy_rect (memory, offset, size, source,
-      source_offset, size, size, 1, stream, error);
-}
-
-/**
  * gst_vkgdr_memory_copy_rect:
  * @memory: the memory to write, of type %GST_VKGDR_MEMORY_NAME
  * @offset: offset of the first byte, in bytes
@@ -285,9 +238,11 @@ gst_vkgdr_memory_copy_from (GstMemory *memory, gsize offset, GstMemory *source,
  * @stream: a stream of the context of @memory
  * @error: return location for a #GError
  *
- * Queues a copy of a rectangle, like gst_vkgdr_memory_copy_from().
+ * Queues a copy on the device, or from one device to another. If @height is 1,
+ * the strides are ignored. Ranges of the same memory must not overlap.
  *
- * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
+ * Thread-safe. Two threads that use one memory at the same time have to order
+ * their calls, see gst_vkgdr_memory_begin_access().
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -358,7 +313,7 @@ transfer (const Place *place, gboolean up, gconstpointer data, gsize data_pitch,
  * Queues a DMA transfer from the host, ordered with all other accesses. It is
  * asynchronous if @data is pinned.
  *
- * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
+ * Thread-safe, with the same limit as gst_vkgdr_memory_copy_rect().
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -377,61 +332,6 @@ gst_vkgdr_memory_upload (GstMemory *memory, gsize offset, gconstpointer data,
 }
 
 /**
- * gst_vkgdr_memory_download:
- * @memory: a memory of this type that is not mapped
- * @offset: offset of the first byte in @memory
- * @data: (not nullable): address of @size bytes of host memory, which must stay
- *   valid until the copy is done
- * @size: bytes
- * @stream: a stream of the memory's context
- * @error: return location for a #GError
- *
- * Queues a DMA transfer to the host, ordered with all other accesses. It is
- * asynchronous if @data is pinned.
- *
- * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
- *
- * Returns: %FALSE with @error set on failure
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_memory_download (GstMemory *memory, gsize offset, gpointer data,
-    gsize size, GstVkgdrStream *stream, GError **error)
-{
-  const Place place = { memory, offset, size };
-
-  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
-  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
-
-  return transfer (&place, FALSE, data, size, size, 1, stream, error);
-}
-
-static gboolean
-check_value (const Job *job, GError **error)
-{
-  guint size = job->value_size;
-
-  if (size != 1 && size != 2 && size != 4) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "a value of %u bytes cannot fill memory: use 1, 2 or 4 bytes", size);
-    return FALSE;
-  }
-  if (size < 4 && job->value >> (8 * size) != 0) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "%u does not fit in %u bytes", job->value, size);
-    return FALSE;
-  }
-  if (job->to.offset % size == 0 && job->width % size == 0
-      && (job->height < 2 || job->to.pitch % size == 0))
-    return TRUE;
-  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "offset, width and pitch have to be multiples of the value's %u bytes",
-      size);
-  return FALSE;
-}
-
-/**
  * gst_vkgdr_memory_fetch_rect:
  * @memory: a memory of type %GST_VKGDR_MEMORY_NAME that is not mapped
  * @offset: offset of the first byte, in bytes
@@ -444,10 +344,11 @@ check_value (const Job *job, GError **error)
  * @stream: a stream of the context of @memory and @pinned
  * @error: return location for a #GError
  *
- * Queues a DMA transfer of a rectangle, like gst_vkgdr_memory_fetch(): mapping
- * @pinned waits for the transfer.
+ * Queues a DMA transfer of a rectangle, ordered with all other accesses. If
+ * @height is 1, the strides are ignored. Mapping @pinned waits for the
+ * transfer.
  *
- * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
+ * Thread-safe, with the same limit as gst_vkgdr_memory_copy_rect().
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -481,73 +382,38 @@ gst_vkgdr_memory_fetch_rect (GstMemory *memory, gsize offset, gsize pitch,
 }
 
 /**
- * gst_vkgdr_memory_fetch:
- * @memory: a memory of this type that is not mapped
- * @pinned: memory of gst_vkgdr_allocator_alloc_pinned() that is not mapped
- * @offset: offset of the first byte in @pinned
- * @stream: a stream of the context of @memory and @pinned
- * @error: return location for a #GError
- *
- * Queues a DMA transfer of all of @memory, ordered with all other accesses.
- * Only the next mapping of @pinned waits for the transfer.
- *
- * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
- *
- * Returns: %FALSE with @error set on failure
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_memory_fetch (GstMemory *memory, GstMemory *pinned, gsize offset,
-    GstVkgdrStream *stream, GError **error)
-{
-  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
-  g_return_val_if_fail (gst_vkgdr_is_pinned_memory (pinned), FALSE);
-  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
-
-  return gst_vkgdr_memory_fetch_rect (memory, 0, memory->size, pinned, offset,
-      memory->size, memory->size, 1, stream, error);
-}
-
-/**
  * gst_vkgdr_memory_fill:
  * @memory: a memory of type %GST_VKGDR_MEMORY_NAME that is not mapped
  * @offset: offset of the first byte, in bytes
- * @pitch: the stride in bytes; ignored if @height is 1
- * @width: bytes per row
- * @height: number of rows; 1 for a simple range
- * @value: the value to fill with
- * @value_size: the size of @value in bytes: 1, 2 or 4
+ * @size: number of bytes
+ * @value: the value of each byte
  * @stream: a stream of the memory's context
  * @error: return location for a #GError
  *
- * Queues a fill of a range or a rectangle on the device.
+ * Queues a fill on the device.
  *
- * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
+ * Thread-safe, with the same limit as gst_vkgdr_memory_copy_rect().
  *
  * Returns: %FALSE with @error set on failure
  *
  * Since: 0.1
  */
 gboolean
-gst_vkgdr_memory_fill (GstMemory *memory, gsize offset, gsize pitch,
-    gsize width, gsize height, guint32 value, guint value_size,
-    GstVkgdrStream *stream, GError **error)
+gst_vkgdr_memory_fill (GstMemory *memory, gsize offset, gsize size,
+    guint8 value, GstVkgdrStream *stream, GError **error)
 {
-  Job job = { .to = { memory, offset, pitch },
-    .width = width,
-    .height = height,
-    .value = value,
-    .value_size = value_size };
+  Job job = {
+    .to = { memory, offset }, .width = size, .height = 1, .value = value
+  };
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  if (!check_context (memory, stream, error) || !check_value (&job, error))
+  if (!check_context (memory, stream, error))
     return FALSE;
-  if (width == 0 || height == 0)
+  if (size == 0)
     return TRUE;
-  if (!check_place (&job.to, width, height, error))
+  if (!check_place (&job.to, size, 1, error))
     return FALSE;
-  return queue (&job, run_fill, "cuMemsetAsync", stream, error);
+  return queue (&job, run_fill, "cuMemsetD8Async", stream, error);
 }

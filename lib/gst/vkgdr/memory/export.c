@@ -6,8 +6,6 @@
  * Must not know how the descriptor is sent to that process.
  */
 
-#include <string.h>
-
 #include "memory/allocator.h"
 
 static gboolean
@@ -29,44 +27,23 @@ check_exportable (const GstVkgdrBlock *block, GError **error)
   return FALSE;
 }
 
-/* The description of a file descriptor for another process. It never leaves the
- * machine, so it has the byte order of the machine. */
-typedef struct {
-  gchar magic[8];
-  vkgdr_fd_info info;
-} Description;
-
-#define MAGIC "VkgdrFd1"
-
-static gint
-export_root (GstVkgdrMemory *root, vkgdr_fd_info *info, GError **error)
-{
-  GstVkgdrAllocation *allocation = root->block.allocation;
-  gint fd;
-
-  if (!check_exportable (&root->block, error))
-    return -1;
-  g_atomic_int_set (&allocation->is_exported, TRUE);
-  fd = allocation->backing->export(allocation, info, error);
-  if (fd >= 0)
-    gst_vkgdr_memory_set_shared (&root->mem);
-  return fd;
-}
-
 /**
  * gst_vkgdr_memory_export_fd:
  * @memory: a memory of type %GST_VKGDR_MEMORY_NAME
- * @fd_size: (out): size in bytes of the exported allocation
- * @offset: (out): offset of @memory in the allocation
+ * @description: (out) (transfer full): the bytes of a `vkgdr_fd_info`
+ *   (vkgdr/vkgdr.h), which has the size of the exported allocation. The other
+ *   process needs them to import the file descriptor
+ * @offset: (out): offset of @memory in the exported allocation
  * @error: return location for a #GError
  *
  * Exports @memory for another process on the same device. The process imports
- * it with gst_vkgdr_allocator_import_fd(), CUDA's `cuImportExternalMemory` (an
- * opaque file descriptor) or Vulkan's `VkImportMemoryFdInfoKHR`. The file
- * descriptor gives access to the memory alone, or to all buffers of its pool,
- * but never to other memory. The other process can read and write the memory,
- * and keeps it allocated. The accesses of two processes are not ordered: call
- * gst_vkgdr_memory_wait_idle() before the other process begins.
+ * it with gst_vkgdr_allocator_import_fd(), `vkgdr_memory_import_fd()`, CUDA's
+ * `cuImportExternalMemory` (an opaque file descriptor) or Vulkan's
+ * `VkImportMemoryFdInfoKHR`. The file descriptor gives access to the memory
+ * alone, or to all buffers of its pool, but never to other memory. The other
+ * process can read and write the memory, and keeps it allocated. The accesses
+ * of two processes are not ordered: call gst_vkgdr_memory_wait_idle() before
+ * the other process begins.
  *
  * Memory of pools, memory of one MiB and more, and memory of
  * gst_vkgdr_allocator_alloc_exportable() can be exported if it has a host
@@ -80,48 +57,10 @@ export_root (GstVkgdrMemory *root, vkgdr_fd_info *info, GError **error)
  */
 gint
 gst_vkgdr_memory_export_fd (
-    GstMemory *memory, gsize *fd_size, gsize *offset, GError **error)
-{
-  GstVkgdrMemory *root;
-  vkgdr_fd_info info;
-  gint fd;
-
-  g_return_val_if_fail (gst_is_vkgdr_memory (memory), -1);
-  g_return_val_if_fail (fd_size != NULL && offset != NULL, -1);
-
-  *fd_size = *offset = 0;
-  root = gst_vkgdr_memory_root (memory);
-  fd = export_root (root, &info, error);
-  if (fd < 0)
-    return -1;
-  *fd_size = root->block.allocation->size;
-  *offset = root->block.offset + memory->offset;
-  return fd;
-}
-
-/**
- * gst_vkgdr_memory_export:
- * @memory: a memory of type %GST_VKGDR_MEMORY_NAME
- * @description: (out) (transfer full): bytes that have to be sent to the other
- *   process with the file descriptor
- * @offset: (out): offset of @memory in the exported allocation
- * @error: return location for a #GError
- *
- * Like gst_vkgdr_memory_export_fd(), with a description of the file descriptor
- * for gst_vkgdr_allocator_import(). With the description, an import on another
- * device, or by another version of the driver, fails with an error that says
- * so. May be called from any thread.
- *
- * Returns: a new file descriptor, which the caller closes; -1 with @error set
- * to %GST_VKGDR_ERROR_ARGUMENT if the memory cannot be exported
- *
- * Since: 0.2
- */
-gint
-gst_vkgdr_memory_export (
     GstMemory *memory, GBytes **description, gsize *offset, GError **error)
 {
-  Description content = { 0 };
+  vkgdr_fd_info info = { 0 };
+  GstVkgdrAllocation *allocation;
   GstVkgdrMemory *root;
   gint fd;
 
@@ -131,28 +70,17 @@ gst_vkgdr_memory_export (
   *description = NULL;
   *offset = 0;
   root = gst_vkgdr_memory_root (memory);
-  fd = export_root (root, &content.info, error);
+  allocation = root->block.allocation;
+  if (!check_exportable (&root->block, error))
+    return -1;
+  g_atomic_int_set (&allocation->is_exported, TRUE);
+  fd = allocation->backing->export(allocation, &info, error);
   if (fd < 0)
     return -1;
-  memcpy (content.magic, MAGIC, sizeof (content.magic));
-  *description = g_bytes_new (&content, sizeof (content));
+  gst_vkgdr_memory_set_shared (&root->mem);
+  *description = g_bytes_new (&info, sizeof (info));
   *offset = root->block.offset + memory->offset;
   return fd;
-}
-
-static GstVkgdrAllocation *
-import (GstVkgdrAllocator *allocator, gint fd, const vkgdr_fd_info *info,
-    GError **error)
-{
-  GstVkgdrContext *context =
-      gst_vkgdr_allocator_ensure_context (allocator, error);
-  GstVkgdrAllocation *allocation;
-
-  if (!context)
-    return NULL;
-  allocation = gst_vkgdr_allocation_new_imported (context, fd, info, error);
-  gst_object_unref (context);
-  return allocation;
 }
 
 /**
@@ -160,98 +88,46 @@ import (GstVkgdrAllocator *allocator, gint fd, const vkgdr_fd_info *info,
  * @allocator: an allocator of the device that the memory is on
  * @fd: a file descriptor of gst_vkgdr_memory_export_fd(), of this process or
  *   another one; the caller still owns it
- * @fd_size: size in bytes of the exported allocation
- * @offset: offset of the memory in the allocation
- * @size: size of the memory in bytes
- * @error: return location for a #GError
- *
- * Makes a memory of a range that another process has exported. If the device
- * has a window in this process, the CPU writes to it directly.
- *
- * Returns: (transfer full) (nullable): the memory, or %NULL with @error set
- *
- * Since: 0.1
- */
-GstMemory *
-gst_vkgdr_allocator_import_fd (GstVkgdrAllocator *allocator, gint fd,
-    gsize fd_size, gsize offset, gsize size, GError **error)
-{
-  const vkgdr_fd_info info = { .size = fd_size };
-  GstVkgdrAllocation *allocation;
-  GstMemory *memory;
-
-  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
-
-  if (size == 0 || offset > fd_size || size > fd_size - offset) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "%" G_GSIZE_FORMAT " bytes at offset %" G_GSIZE_FORMAT
-        " are not inside an allocation of %" G_GSIZE_FORMAT " bytes",
-        size, offset, fd_size);
-    return NULL;
-  }
-  allocation = import (allocator, fd, &info, error);
-  if (!allocation)
-    return NULL;
-  memory =
-      gst_vkgdr_allocator_wrap_allocation (allocator, allocation, offset, size);
-  gst_vkgdr_memory_set_shared (memory);
-  return memory;
-}
-
-static gboolean
-read_description (GBytes *description, vkgdr_fd_info *info, GError **error)
-{
-  gsize size = 0;
-  gconstpointer data = g_bytes_get_data (description, &size);
-  Description content;
-
-  if (size == sizeof (content)) {
-    memcpy (&content, data, size);
-    *info = content.info;
-    if (memcmp (content.magic, MAGIC, sizeof (content.magic)) == 0)
-      return TRUE;
-  }
-  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "these %" G_GSIZE_FORMAT " bytes are not a description of "
-      "gst_vkgdr_memory_export(), or are of another version",
-      size);
-  return FALSE;
-}
-
-/**
- * gst_vkgdr_allocator_import:
- * @allocator: an allocator of the device that the memory is on
- * @fd: a file descriptor of gst_vkgdr_memory_export(), of this process or
- *   another one; the caller still owns it
  * @description: the description that was returned with @fd
  * @error: return location for a #GError
  *
  * Makes a memory of the whole exported allocation, which contains the other
- * process's memory. gst_vkgdr_memory_new_part() makes memories of its ranges.
- * If the device has a window in this process and the memory is in it, the CPU
- * writes to the memory directly.
+ * process's memory. gst_memory_resize() restricts it to a range, and
+ * gst_vkgdr_memory_new_part() makes memories of several ranges. If the device
+ * has a window in this process and the memory is in it, the CPU writes to the
+ * memory directly.
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set to
  *   %GST_VKGDR_ERROR_ARGUMENT if @description is invalid, if the memory is on
  *   another device or was exported by another version of the driver, or if the
  *   driver does not accept it
  *
- * Since: 0.2
+ * Since: 0.1
  */
 GstMemory *
-gst_vkgdr_allocator_import (
+gst_vkgdr_allocator_import_fd (
     GstVkgdrAllocator *allocator, gint fd, GBytes *description, GError **error)
 {
   GstVkgdrAllocation *allocation;
-  vkgdr_fd_info info;
+  const vkgdr_fd_info *info;
   GstMemory *memory;
+  gsize size;
 
   g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
   g_return_val_if_fail (description != NULL, NULL);
 
-  if (!read_description (description, &info, error))
+  info = g_bytes_get_data (description, &size);
+  if (size != sizeof (*info) || info->size == 0 || info->reserved != 0) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "these %" G_GSIZE_FORMAT " bytes are not a description of "
+        "gst_vkgdr_memory_export_fd()",
+        size);
     return NULL;
-  allocation = import (allocator, fd, &info, error);
+  }
+  if (!gst_vkgdr_allocator_ensure_open (allocator, error))
+    return NULL;
+  allocation =
+      gst_vkgdr_allocation_new_imported (allocator->context, fd, info, error);
   if (!allocation)
     return NULL;
   memory = gst_vkgdr_allocator_wrap_allocation (
@@ -262,7 +138,7 @@ gst_vkgdr_allocator_import (
 
 /**
  * gst_vkgdr_memory_new_part:
- * @memory: a memory of gst_vkgdr_allocator_import()
+ * @memory: a memory of gst_vkgdr_allocator_import_fd()
  * @offset: offset of the part in @memory
  * @size: size of the part in bytes
  * @flags: flags of the part; %GST_MEMORY_FLAG_READONLY prevents elements from

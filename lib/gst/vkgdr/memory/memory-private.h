@@ -9,7 +9,6 @@
 
 #include <gst/vkgdr/gstvkgdrbufferpool.h>
 #include <gst/vkgdr/gstvkgdrcopy.h>
-#include <gst/vkgdr/gstvkgdrmapping.h>
 #include <gst/vkgdr/gstvkgdrmemory.h>
 
 #include "memory/buffer.h"
@@ -32,9 +31,9 @@ GstVkgdrStream *gst_vkgdr_allocator_get_copy_stream (
 GstVkgdrContext *gst_vkgdr_allocator_ensure_context (
     GstVkgdrAllocator *allocator, GError **error);
 
-/* Whether @memory (nullable) has type VkgdrMemory and belongs to the CUDA
- * context of @context. */
-gboolean gst_vkgdr_memory_is_of (GstMemory *memory, GstVkgdrContext *context);
+/* Makes the content of a memory that is not mapped undefined, so that the next
+ * mapping does not fetch it. */
+void gst_vkgdr_memory_discard (GstMemory *mem);
 
 /* Replaces all fences of the memory by @fence (taken), which must be behind all
  * accesses to the memory. */

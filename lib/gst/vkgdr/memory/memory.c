@@ -322,6 +322,24 @@ gst_vkgdr_memory_mark (GstMemory *mem, GstVkgdrFence *fence, GstMapFlags flags)
   g_mutex_unlock (&self->lock);
 }
 
+void
+gst_vkgdr_memory_discard (GstMemory *mem)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+  GstVkgdrFence *fence = NULL;
+  gpointer staging;
+
+  g_mutex_lock (&self->lock);
+  staging = gst_vkgdr_memory_take_staging (self, &fence);
+  self->device_valid = self->staging_valid = FALSE;
+  self->written = GST_VKGDR_ACCESS_AUTO;
+  self->map_time = self->wait_time = 0;
+  g_clear_error (&self->order.lost);
+  g_mutex_unlock (&self->lock);
+  if (staging)
+    gst_vkgdr_pinned_give (self->blocks->pinned, staging, fence);
+}
+
 GstMemory *
 gst_vkgdr_memory_take_cuda_wrapper (GstMemory *mem)
 {
@@ -387,8 +405,20 @@ gst_is_vkgdr_memory (GstMemory *memory)
          && memory->allocator->mem_type == memory_type;
 }
 
+/**
+ * gst_is_vkgdr_memory_of:
+ * @memory: (nullable): a memory of any type
+ * @context: a context
+ *
+ * Thread-safe.
+ *
+ * Returns: whether it is of type %GST_VKGDR_MEMORY_NAME and belongs to the CUDA
+ *   context of @context, so that streams of @context can use it
+ *
+ * Since: 0.3
+ */
 gboolean
-gst_vkgdr_memory_is_of (GstMemory *memory, GstVkgdrContext *context)
+gst_is_vkgdr_memory_of (GstMemory *memory, GstVkgdrContext *context)
 {
   return gst_is_vkgdr_memory (memory)
          && gst_vkgdr_context_shares (
@@ -460,29 +490,6 @@ gst_vkgdr_memory_get_host_pointer (GstMemory *memory)
 }
 
 /**
- * gst_vkgdr_memory_get_access:
- * @memory: a memory of this type
- *
- * Thread-safe.
- *
- * Returns: the access mode of writers
- *
- * Since: 0.1
- */
-GstVkgdrAccess
-gst_vkgdr_memory_get_access (GstMemory *memory)
-{
-  GstVkgdrAccess access;
-
-  g_return_val_if_fail (gst_is_vkgdr_memory (memory), GST_VKGDR_ACCESS_DIRECT);
-
-  g_mutex_lock (&gst_vkgdr_memory_root (memory)->lock);
-  access = gst_vkgdr_memory_root (memory)->access;
-  g_mutex_unlock (&gst_vkgdr_memory_root (memory)->lock);
-  return access;
-}
-
-/**
  * gst_vkgdr_memory_set_access:
  * @memory: a memory of this type
  * @access: the access mode of writers from the next mapping on;
@@ -508,38 +515,6 @@ gst_vkgdr_memory_set_access (GstMemory *memory, GstVkgdrAccess access)
   g_mutex_lock (&self->lock);
   self->access = possible_access (&self->block, access);
   g_mutex_unlock (&self->lock);
-}
-
-/**
- * gst_vkgdr_memory_discard:
- * @memory: a memory of this type that is not mapped
- *
- * Makes the content undefined, so that the next mapping does not fetch it.
- * Pools call this for each returned buffer.
- *
- * Thread-safe.
- *
- * Since: 0.1
- */
-void
-gst_vkgdr_memory_discard (GstMemory *memory)
-{
-  GstVkgdrMemory *self;
-  GstVkgdrFence *fence = NULL;
-  gpointer staging;
-
-  g_return_if_fail (gst_is_vkgdr_memory (memory));
-
-  self = gst_vkgdr_memory_root (memory);
-  g_mutex_lock (&self->lock);
-  staging = gst_vkgdr_memory_take_staging (self, &fence);
-  self->device_valid = self->staging_valid = FALSE;
-  self->written = GST_VKGDR_ACCESS_AUTO;
-  self->map_time = self->wait_time = 0;
-  g_clear_error (&self->order.lost);
-  g_mutex_unlock (&self->lock);
-  if (staging)
-    gst_vkgdr_pinned_give (self->blocks->pinned, staging, fence);
 }
 
 /**

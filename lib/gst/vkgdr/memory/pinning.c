@@ -372,21 +372,3 @@ gst_vkgdr_context_get_pinned_data (GstVkgdrContext *context, GstMemory *memory)
   g_mutex_unlock (&lock);
   return data ? data + memory->offset : NULL;
 }
-
-/**
- * gst_vkgdr_context_pin_memory:
- * @context: a context
- * @memory: any memory that the CPU can map
- *
- * Like gst_vkgdr_context_get_pinned_data(), for callers that do not need the
- * address. May be called from any thread.
- *
- * Returns: whether @memory is pinned
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_context_pin_memory (GstVkgdrContext *context, GstMemory *memory)
-{
-  return gst_vkgdr_context_get_pinned_data (context, memory) != NULL;
-}

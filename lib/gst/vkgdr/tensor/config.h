@@ -12,6 +12,11 @@
 
 G_BEGIN_DECLS
 
+/* Whether the description is valid. If not, sets @error
+ * (GST_VKGDR_ERROR_ARGUMENT). */
+gboolean gst_vkgdr_tensor_config_check (
+    const GstVkgdrTensorConfig *config, GError **error);
+
 /* Whether the elements are integers. */
 gboolean gst_vkgdr_tensor_config_is_integer (
     const GstVkgdrTensorConfig *config);

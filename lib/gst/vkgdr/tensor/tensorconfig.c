@@ -245,24 +245,10 @@ check_numbers (const GstVkgdrTensorConfig *config, GError **error)
   return FALSE;
 }
 
-/**
- * gst_vkgdr_tensor_config_check:
- * @config: a description
- * @error: return location for a #GError
- *
- * Checks whether the description is valid.
- *
- * Returns: %TRUE if it is, otherwise %FALSE with @error set
- *   (%GST_VKGDR_ERROR_ARGUMENT)
- *
- * Since: 0.2
- */
 gboolean
 gst_vkgdr_tensor_config_check (
     const GstVkgdrTensorConfig *config, GError **error)
 {
-  g_return_val_if_fail (config != NULL, FALSE);
-
   if (config->width < 1 || config->width > MAX_SIZE || config->height < 1
       || config->height > MAX_SIZE) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,

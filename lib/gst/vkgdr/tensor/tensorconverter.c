@@ -95,7 +95,7 @@ gst_vkgdr_tensor_converter_init (GstVkgdrTensorConverter *self)
  * Makes a converter, which copies @config.
  *
  * Returns: (transfer full) (nullable): the converter, or %NULL with @error set
- *   (%GST_VKGDR_ERROR_ARGUMENT) if gst_vkgdr_tensor_config_check() fails
+ *   (%GST_VKGDR_ERROR_ARGUMENT) if @config is not valid
  *
  * Since: 0.2
  */
@@ -246,7 +246,7 @@ check_tensor (GstVkgdrTensorConverter *self, GstMemory *tensor, gsize offset,
   gsize needed = gst_vkgdr_tensor_config_get_frame_size (self->config);
   gsize unit = gst_vkgdr_tensor_config_get_element_size (self->config);
 
-  if (!gst_vkgdr_memory_is_of (tensor, self->context)) {
+  if (!gst_is_vkgdr_memory_of (tensor, self->context)) {
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "The tensor has to be " GST_VKGDR_MEMORY_NAME
         " of the converter's device");
@@ -284,7 +284,7 @@ get_local_frame (GstVkgdrTensorConverter *self, GstBuffer *frame,
       return NULL;
     }
   }
-  if (gst_vkgdr_buffer_is_of (frame, self->context))
+  if (gst_is_vkgdr_buffer_of (frame, self->context))
     return gst_buffer_ref (frame);
   GST_LOG_OBJECT (self, "a frame of another context or device is copied");
   return gst_vkgdr_buffer_copy_here (frame, stream, error);

@@ -21,45 +21,24 @@
 
 /* --- a frame ------------------------------------------------------------- */
 
-G_DEFINE_BOXED_TYPE (GstVkgdrTensorFrame, gst_vkgdr_tensor_frame,
-    gst_vkgdr_tensor_frame_copy, gst_vkgdr_tensor_frame_free)
-
-/**
- * gst_vkgdr_tensor_frame_copy:
- * @frame: a frame
- *
- * Returns: (transfer full): a copy of it
- *
- * Since: 0.2
- */
-GstVkgdrTensorFrame *
-gst_vkgdr_tensor_frame_copy (const GstVkgdrTensorFrame *frame)
+static GstVkgdrTensorFrame *
+frame_copy (const GstVkgdrTensorFrame *frame)
 {
-  GstVkgdrTensorFrame *copy;
+  GstVkgdrTensorFrame *copy = g_memdup2 (frame, sizeof (*frame));
 
-  g_return_val_if_fail (frame != NULL, NULL);
-
-  copy = g_memdup2 (frame, sizeof (*frame));
   copy->pad = g_strdup (frame->pad);
   return copy;
 }
 
-/**
- * gst_vkgdr_tensor_frame_free:
- * @frame: (transfer full): a frame
- *
- * Frees it.
- *
- * Since: 0.2
- */
-void
-gst_vkgdr_tensor_frame_free (GstVkgdrTensorFrame *frame)
+static void
+frame_free (GstVkgdrTensorFrame *frame)
 {
-  if (!frame)
-    return;
   g_free (frame->pad);
   g_free (frame);
 }
+
+G_DEFINE_BOXED_TYPE (
+    GstVkgdrTensorFrame, gst_vkgdr_tensor_frame, frame_copy, frame_free)
 
 /**
  * gst_vkgdr_tensor_frame_map_point:

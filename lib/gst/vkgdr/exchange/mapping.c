@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/mapping.c: a mapped memory as an object
+ * exchange/mapping.c: a mapped memory as an object
  *
  * A GstMapInfo has a single owner. An array in Python or a tensor may have
  * several owners, and the last one ends the mapping. Must not know how a memory
  * is mapped (memory/map.c).
  */
+
+#include <gst/vkgdr/gstvkgdrmapping.h>
 
 #include "memory/memory-private.h"
 
@@ -51,90 +53,27 @@ set_map_error (GstMemory *memory, GstMapFlags flags, GError **error)
         memory->allocator->mem_type);
 }
 
-static GstVkgdrMapping *
-complete (GstVkgdrMapping *self, GstMemory *memory, GstBuffer *buffer)
+static gboolean
+check_type (GstMemory *memory, GError **error)
 {
-  self->refcount = 1;
-  self->mapped = TRUE;
-  self->memory = gst_memory_ref (memory);
-  if (buffer)
-    self->buffer = gst_buffer_ref (buffer);
-  g_mutex_init (&self->lock);
-  self->users = g_ptr_array_new_with_free_func (gst_object_unref);
-  return self;
+  if (gst_is_vkgdr_memory (memory))
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "memory of type %s has no device pointer: put vkgdrupload before it",
+      memory->allocator->mem_type);
+  return FALSE;
 }
 
-static GstVkgdrMapping *
-map (GstMemory *memory, GstBuffer *buffer, GstMapFlags flags, GError **error)
+static gboolean
+check_stream (GstMemory *memory, GstVkgdrStream *stream, GError **error)
 {
-  GstVkgdrMapping *self;
-
-  /* Other memory types may use the same flag for another purpose. */
-  if ((flags & GST_MAP_VKGDR) && !gst_is_vkgdr_memory (memory)) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "memory of type %s has no device pointer: put vkgdrupload before it",
-        memory->allocator->mem_type);
-    return NULL;
-  }
-  self = g_new0 (GstVkgdrMapping, 1);
-  if (!gst_memory_map (memory, &self->info, flags)) {
-    g_free (self);
-    set_map_error (memory, flags, error);
-    return NULL;
-  }
-  return complete (self, memory, buffer);
-}
-
-/**
- * gst_vkgdr_mapping_new:
- * @memory: a memory
- * @flags: flags of gst_memory_map(); with %GST_MAP_VKGDR, the device pointer is
- *   mapped
- * @error: return location for a #GError
- *
- * Maps a memory until the last reference to the mapping is dropped, or
- * gst_vkgdr_mapping_unmap() is called. If the memory belongs to a buffer of a
- * pool, use gst_vkgdr_mapping_new_for_buffer() instead, which prevents the pool
- * from recycling it.
- *
- * Returns: (transfer full) (nullable): the mapping, or %NULL with @error set
- *
- * Since: 0.1
- */
-GstVkgdrMapping *
-gst_vkgdr_mapping_new (GstMemory *memory, GstMapFlags flags, GError **error)
-{
-  g_return_val_if_fail (memory, NULL);
-
-  return map (memory, NULL, flags, error);
-}
-
-/**
- * gst_vkgdr_mapping_new_for_buffer:
- * @buffer: a buffer
- * @index: the index of the memory in @buffer
- * @flags: flags of gst_vkgdr_mapping_new()
- * @error: return location for a #GError
- *
- * Maps one memory of a buffer, and keeps the buffer while it is mapped.
- *
- * Returns: (transfer full) (nullable): the mapping, or %NULL with @error set
- *
- * Since: 0.1
- */
-GstVkgdrMapping *
-gst_vkgdr_mapping_new_for_buffer (
-    GstBuffer *buffer, guint index, GstMapFlags flags, GError **error)
-{
-  g_return_val_if_fail (GST_IS_BUFFER (buffer), NULL);
-
-  if (index >= gst_buffer_n_memory (buffer)) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "there is no memory %u in a buffer with %u memories", index,
-        gst_buffer_n_memory (buffer));
-    return NULL;
-  }
-  return map (gst_buffer_peek_memory (buffer, index), buffer, flags, error);
+  if (!check_type (memory, error))
+    return FALSE;
+  if (gst_is_vkgdr_memory_of (memory, gst_vkgdr_stream_get_context (stream)))
+    return TRUE;
+  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "the stream belongs to another CUDA context than the memory");
+  return FALSE;
 }
 
 /* Returns the flags of the lock that gst_memory_map () takes. */
@@ -145,34 +84,57 @@ lock_flags (GstMapFlags flags)
 }
 
 static gboolean
-check_stream (GstMemory *memory, GstVkgdrStream *stream, GError **error)
+map (GstMemory *memory, GstMapInfo *info, GstMapFlags flags, GError **error)
 {
-  if (!gst_is_vkgdr_memory (memory)) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "memory of type %s has no device pointer: put vkgdrupload before it",
-        memory->allocator->mem_type);
+  /* Other memory types may use the same flag for another purpose. */
+  if ((flags & GST_MAP_VKGDR) && !check_type (memory, error))
     return FALSE;
-  }
-  if (gst_vkgdr_context_shares (gst_vkgdr_memory_get_context (memory),
-          gst_vkgdr_stream_get_context (stream)))
+  if (gst_memory_map (memory, info, flags))
     return TRUE;
-  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "the stream belongs to another CUDA context than the memory");
+  set_map_error (memory, flags, error);
   return FALSE;
 }
 
+static gboolean
+map_on_stream (GstMemory *memory, GstMapInfo *info, GstMapFlags flags,
+    GstVkgdrStream *stream, GError **error)
+{
+  flags &= GST_MAP_READ | GST_MAP_WRITE;
+  if (!check_stream (memory, stream, error))
+    return FALSE;
+  if (!gst_mini_object_lock (
+          GST_MINI_OBJECT_CAST (memory), lock_flags (flags))) {
+    set_map_error (memory, flags, error);
+    return FALSE;
+  }
+  if (!gst_vkgdr_memory_begin_access (memory, stream, flags, error)) {
+    gst_mini_object_unlock (GST_MINI_OBJECT_CAST (memory), lock_flags (flags));
+    return FALSE;
+  }
+  info->data =
+      (gpointer) (guintptr) gst_vkgdr_memory_get_device_pointer (memory);
+  info->size = memory->size;
+  info->flags = flags | GST_MAP_VKGDR;
+  return TRUE;
+}
+
 /**
- * gst_vkgdr_mapping_new_on_stream:
- * @memory: a memory of type %GST_VKGDR_MEMORY_NAME
- * @buffer: (nullable): the buffer of the memory, which is kept while it is
- * mapped
- * @flags: %GST_MAP_READ, %GST_MAP_WRITE or both
- * @stream: a stream of the memory's context
+ * gst_vkgdr_mapping_new:
+ * @memory: a memory
+ * @flags: flags of gst_memory_map(); with %GST_MAP_VKGDR, the device pointer is
+ *   mapped
+ * @buffer: (nullable): the buffer of the memory, which is kept while the memory
+ *   is mapped, so that its pool does not recycle it
+ * @stream: (nullable): a stream of the memory's context, which orders the use
+ *   of the device pointer
  * @error: return location for a #GError
  *
- * Maps a memory for the device, like %GST_MAP_VKGDR, but the CPU does not wait.
- * Work that is queued on @stream from now on waits for the content. The next
- * user of the memory waits for the work that @stream, and the streams of
+ * Maps a memory until the last reference to the mapping is dropped, or
+ * gst_vkgdr_mapping_unmap() is called.
+ *
+ * With @stream, the device pointer is mapped, and the CPU does not wait. Work
+ * that is queued on @stream from now on waits for the content. The next user of
+ * the memory waits for the work that @stream, and the streams of
  * gst_vkgdr_mapping_add_stream(), have queued when the mapping ends, and for
  * nothing else.
  *
@@ -181,32 +143,30 @@ check_stream (GstMemory *memory, GstVkgdrStream *stream, GError **error)
  * Since: 0.1
  */
 GstVkgdrMapping *
-gst_vkgdr_mapping_new_on_stream (GstMemory *memory, GstBuffer *buffer,
-    GstMapFlags flags, GstVkgdrStream *stream, GError **error)
+gst_vkgdr_mapping_new (GstMemory *memory, GstMapFlags flags, GstBuffer *buffer,
+    GstVkgdrStream *stream, GError **error)
 {
   GstVkgdrMapping *self;
+  GstMapInfo info = GST_MAP_INFO_INIT;
 
   g_return_val_if_fail (memory, NULL);
-  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
+  g_return_val_if_fail (!stream || GST_IS_VKGDR_STREAM (stream), NULL);
 
-  if (!check_stream (memory, stream, error))
+  if (!(stream ? map_on_stream (memory, &info, flags, stream, error)
+               : map (memory, &info, flags, error)))
     return NULL;
-  if (!gst_mini_object_lock (
-          GST_MINI_OBJECT_CAST (memory), lock_flags (flags))) {
-    set_map_error (memory, flags, error);
-    return NULL;
-  }
-  if (!gst_vkgdr_memory_begin_access (memory, stream, flags, error)) {
-    gst_mini_object_unlock (GST_MINI_OBJECT_CAST (memory), lock_flags (flags));
-    return NULL;
-  }
   self = g_new0 (GstVkgdrMapping, 1);
-  self->info.data =
-      (gpointer) (guintptr) gst_vkgdr_memory_get_device_pointer (memory);
-  self->info.size = memory->size;
-  self->info.flags = flags | GST_MAP_VKGDR;
-  self->stream = gst_object_ref (stream);
-  return complete (self, memory, buffer);
+  self->refcount = 1;
+  self->mapped = TRUE;
+  self->memory = gst_memory_ref (memory);
+  self->info = info;
+  if (buffer)
+    self->buffer = gst_buffer_ref (buffer);
+  if (stream)
+    self->stream = gst_object_ref (stream);
+  g_mutex_init (&self->lock);
+  self->users = g_ptr_array_new_with_free_func (gst_object_unref);
+  return self;
 }
 
 /* Makes work that is queued on @stream from now on wait for the work that
