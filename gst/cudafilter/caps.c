@@ -22,51 +22,44 @@ gst_cuda_caps_is_on_device (
          && gst_vkgdr_cuda_is_available ();
 }
 
-/* --- requirements of the output ------------------------------------------- */
+/* --- the required output -------------------------------------------------- */
 
 static gboolean
 names_memory (const GstCapsFeatures *features)
 {
-  guint i, n = gst_caps_features_get_size (features);
+  gchar *text = gst_caps_features_to_string (features);
+  gboolean is_named =
+      strstr (text, "memory:") && !strstr (text, ":SystemMemory");
 
-  for (i = 0; i < n; i++) {
-    const gchar *name = gst_caps_features_get_nth (features, i);
-
-    if (g_str_has_prefix (name, "memory:")
-        && g_strcmp0 (name, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY) != 0)
-      return TRUE;
-  }
-  return FALSE;
+  g_free (text);
+  return is_named;
 }
 
-GstCaps *
-gst_cuda_caps_complete (const GstCaps *output, gboolean *is_in_any_memory)
+/* Returns rules->output with memory on the device: in both types if none is
+ * named. */
+static GstCaps *
+get_output (const GstCudaRules *rules)
 {
-  GstCaps *caps;
+  GstCaps *result = gst_caps_new_empty ();
   guint i;
 
-  *is_in_any_memory = TRUE;
-  if (!output || gst_caps_is_any (output))
-    return NULL;
-  caps = gst_caps_copy (output);
-  for (i = 0; i < gst_caps_get_size (caps); i++) {
-    GstCapsFeatures *features =
-        gst_caps_features_copy (gst_caps_get_features (caps, i));
+  for (i = 0; i < gst_caps_get_size (rules->output); i++) {
+    GstCaps *one = gst_caps_copy_nth (rules->output, i);
+    GstCapsFeatures *features = gst_caps_get_features (one, 0);
 
-    if (gst_caps_features_is_any (features)) {
-      gst_caps_features_free (features);
-      features = gst_caps_features_new_empty ();
-    }
-    if (names_memory (features)) {
-      *is_in_any_memory = FALSE;
-    } else {
+    if (!names_memory (features)) {
+      features = gst_caps_features_is_any (features)
+                     ? gst_caps_features_new_empty ()
+                     : gst_caps_features_copy (features);
       gst_caps_features_remove (
           features, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
       gst_caps_features_add (features, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY);
+      gst_caps_set_features (one, 0, features);
+      gst_caps_take (&one, gst_vkgdr_caps_in_either_memory (one));
     }
-    gst_caps_set_features (caps, i, features);
+    gst_caps_append (result, one);
   }
-  return caps;
+  return result;
 }
 
 /* --- conversions --------------------------------------------------------- */
@@ -82,46 +75,6 @@ append (GstCaps *result, GstStructure *structure, GstCapsFeatures *features)
   gst_caps_append_structure_full (result, structure, features);
 }
 
-/* Allows other values for the fields that a conversion can change. */
-static void
-widen (GstStructure *structure, GstEffectConverts converts)
-{
-  if (converts & GST_EFFECT_CONVERTS_FORMAT)
-    gst_structure_remove_fields (
-        structure, "format", "colorimetry", "chroma-site", NULL);
-  if (!(converts & GST_EFFECT_CONVERTS_SIZE))
-    return;
-  gst_structure_set (structure, "width", GST_TYPE_INT_RANGE, 1, G_MAXINT,
-      "height", GST_TYPE_INT_RANGE, 1, G_MAXINT, NULL);
-  if (gst_structure_has_field (structure, "pixel-aspect-ratio"))
-    gst_structure_set (structure, "pixel-aspect-ratio", GST_TYPE_FRACTION_RANGE,
-        1, G_MAXINT, G_MAXINT, 1, NULL);
-}
-
-/* Returns @features with this library's memory instead of GstCudaMemory, which
- * does not support all formats. */
-static GstCapsFeatures *
-in_our_memory (const GstCapsFeatures *features)
-{
-  GstCapsFeatures *ours = gst_caps_features_copy (features);
-
-  if (gst_vkgdr_caps_features_are_cuda (ours)) {
-    gst_caps_features_remove (ours, GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA);
-    gst_caps_features_add (ours, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY);
-  }
-  return ours;
-}
-
-static void
-append_format (GValue *formats, const gchar *name)
-{
-  GValue value = G_VALUE_INIT;
-
-  g_value_init (&value, G_TYPE_STRING);
-  g_value_set_string (&value, name);
-  gst_value_list_append_and_take_value (formats, &value);
-}
-
 /* Video of all formats that kernels can read and write. Those that are tested
  * with all effects come first. If a neighbour names formats, its order counts.
  */
@@ -129,19 +82,21 @@ static gpointer
 make_readable (gpointer unused)
 {
   static const gchar *const tested[] = { GST_EFFECT_FORMATS, NULL };
-  GstStructure *readable = gst_structure_new_empty ("video/x-raw");
-  GValue formats = G_VALUE_INIT;
+  gchar *first = g_strjoinv (",", (gchar **) tested);
+  GString *text = g_string_new (NULL);
+  GstStructure *readable;
   const GstVideoFormat *all;
   guint i, n;
 
-  g_value_init (&formats, GST_TYPE_LIST);
-  for (i = 0; tested[i]; i++)
-    append_format (&formats, tested[i]);
+  g_string_printf (text, "video/x-raw,format=(string){%s", first);
   all = gst_vkgdr_kernel_list_formats (&n);
   for (i = 0; i < n; i++)
     if (!g_strv_contains (tested, gst_video_format_to_string (all[i])))
-      append_format (&formats, gst_video_format_to_string (all[i]));
-  gst_structure_take_value (readable, "format", &formats);
+      g_string_append_printf (text, ",%s", gst_video_format_to_string (all[i]));
+  g_string_append_c (text, '}');
+  readable = gst_structure_from_string (text->str, NULL);
+  g_string_free (text, TRUE);
+  g_free (first);
   return readable;
 }
 
@@ -151,15 +106,6 @@ get_readable (void)
   static GOnce once = G_ONCE_INIT;
 
   return g_once (&once, make_readable, NULL);
-}
-
-/* Replaces features ANY by those of this library's memory. */
-static GstCapsFeatures *
-name_features (const GstCapsFeatures *features)
-{
-  if (gst_caps_features_is_any (features))
-    return gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, NULL);
-  return gst_caps_features_copy (features);
 }
 
 /* Returns the part of @structure that the kernel accepts, or NULL if there is
@@ -189,50 +135,72 @@ gst_cuda_caps_keep (const GstCudaRules *rules, const GstCaps *caps)
         keep_structure (rules, gst_caps_get_structure (caps, i), features);
 
     if (structure)
-      append (result, structure, name_features (features));
+      append (result, structure,
+          gst_caps_features_is_any (features)
+              ? gst_caps_features_new (
+                  GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, NULL)
+              : gst_caps_features_copy (features));
   }
   return result;
 }
 
-/* Returns the caps to which the video in @kept can be converted. */
+/* Allows other values for the fields that a conversion can change. */
+static void
+widen (GstStructure *structure, GstEffectConverts converts)
+{
+  if (converts & GST_EFFECT_CONVERTS_FORMAT) {
+    gst_structure_remove_fields (structure, "colorimetry", "chroma-site", NULL);
+    gst_structure_set_value (structure, "format",
+        gst_structure_get_value (get_readable (), "format"));
+  }
+  if (!(converts & GST_EFFECT_CONVERTS_SIZE))
+    return;
+  gst_structure_set (structure, "width", GST_TYPE_INT_RANGE, 1, G_MAXINT,
+      "height", GST_TYPE_INT_RANGE, 1, G_MAXINT, NULL);
+  if (gst_structure_has_field (structure, "pixel-aspect-ratio"))
+    gst_structure_set (structure, "pixel-aspect-ratio", GST_TYPE_FRACTION_RANGE,
+        1, G_MAXINT, G_MAXINT, 1, NULL);
+}
+
+/* Returns the caps to which the video in @kept can be converted. GstCudaMemory
+ * does not support all formats, so it is replaced first. */
 static GstCaps *
 widen_all (const GstCaps *kept, GstEffectConverts converts)
 {
-  GstCaps *result = gst_caps_new_empty (), *either;
+  GstCaps *result = gst_caps_new_empty ();
   guint i;
 
   for (i = 0; i < gst_caps_get_size (kept); i++) {
+    const GstCapsFeatures *features = gst_caps_get_features (kept, i);
     GstStructure *structure = gst_caps_get_structure (kept, i);
 
     if (!gst_structure_has_name (structure, "video/x-raw"))
       continue;
     structure = gst_structure_copy (structure);
     widen (structure, converts);
-    if (converts & GST_EFFECT_CONVERTS_FORMAT)
-      gst_structure_set_value (structure, "format",
-          gst_structure_get_value (get_readable (), "format"));
-    append (result, structure, in_our_memory (gst_caps_get_features (kept, i)));
+    append (result, structure,
+        gst_vkgdr_caps_features_are_cuda (features)
+            ? gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, NULL)
+            : gst_caps_features_copy (features));
   }
-  either = gst_vkgdr_caps_in_either_memory (result);
-  gst_caps_unref (result);
-  return either;
+  gst_caps_take (&result, gst_vkgdr_caps_in_either_memory (result));
+  return result;
 }
 
 /* Returns all caps that the kernel accepts or produces. */
 static GstCaps *
 make_anything (const GstCudaRules *rules)
 {
-  GstCaps *ours, *either;
+  GstCaps *caps;
 
   if (rules->takes_others)
     return gst_caps_new_any ();
-  ours = gst_caps_new_empty ();
+  caps = gst_caps_new_empty ();
   if (rules->takes_video)
-    append (ours, gst_structure_copy (get_readable ()),
+    append (caps, gst_structure_copy (get_readable ()),
         gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, NULL));
-  either = gst_vkgdr_caps_in_either_memory (ours);
-  gst_caps_unref (ours);
-  return either;
+  gst_caps_take (&caps, gst_vkgdr_caps_in_either_memory (caps));
+  return caps;
 }
 
 /* Caps without a conversion come first. */
@@ -248,15 +216,6 @@ convert (const GstCudaRules *rules, const GstCaps *caps)
       widen_all (kept, rules->converts));
   gst_caps_unref (kept);
   return result;
-}
-
-/* Returns rules->output, in both types of memory if it named none. */
-static GstCaps *
-get_output (const GstCudaRules *rules)
-{
-  return rules->is_in_any_memory
-             ? gst_vkgdr_caps_in_either_memory (rules->output)
-             : gst_caps_ref (rules->output);
 }
 
 static GstCaps *
@@ -280,7 +239,7 @@ transform_to_output (const GstCudaRules *rules, GstCaps *caps)
 static GstCaps *
 transform_to_input (const GstCudaRules *rules, GstCaps *caps)
 {
-  GstCaps *output, *result;
+  GstCaps *output;
   gboolean is_possible;
 
   if (!rules->output)
@@ -290,9 +249,7 @@ transform_to_input (const GstCudaRules *rules, GstCaps *caps)
   gst_caps_unref (output);
   if (!is_possible)
     return gst_caps_new_empty ();
-  result = gst_caps_new_any ();
-  gst_caps_take (&result, convert (rules, result));
-  return result;
+  return make_anything (rules);
 }
 
 GstCaps *
@@ -303,19 +260,14 @@ gst_cuda_caps_transform (
                                    : transform_to_input (rules, caps);
 }
 
-void
-gst_cuda_caps_get_size (const GstCudaRules *rules, gint *width, gint *height)
+gboolean
+gst_cuda_rules_is_equal (const GstCudaRules *one, const GstCudaRules *other)
 {
-  if (!rules->get_size)
-    return;
-  rules->get_size (rules->params, width, height);
-  *width = MAX (*width, 1);
-  *height = MAX (*height, 1);
-}
-
-void
-gst_cuda_rules_clear (GstCudaRules *rules)
-{
-  g_clear_pointer (&rules->params, gst_structure_free);
-  gst_clear_caps (&rules->output);
+  if (!one->output != !other->output
+      || (one->output && !gst_caps_is_equal (one->output, other->output)))
+    return FALSE;
+  return one->takes_video == other->takes_video
+         && one->takes_others == other->takes_others
+         && one->converts == other->converts
+         && one->swaps_sides == other->swaps_sides;
 }

@@ -14,29 +14,17 @@
 
 G_BEGIN_DECLS
 
-/* The properties that determine the output. All caps have a feature of memory
- * on the device. Only video is converted. */
+/* What determines the output. All caps have a feature of memory on the device.
+ * Only video is converted. */
 typedef struct {
   gboolean takes_video;
   gboolean takes_others; /* audio, and bytes of any media type */
   GstEffectConverts converts;
-  /* The same as in GstEffect; @params may be NULL. */
-  void (*get_size) (const GstStructure *params, gint *width, gint *height);
-  GstStructure *params;
-  /* The required caps of the output, made by gst_cuda_caps_complete (), or
-   * NULL. */
+  gboolean swaps_sides; /* the output has the width of the input as height */
+  /* The required caps of the output, or NULL. Structures that name no memory,
+   * or only system memory, mean any memory on the device. */
   GstCaps *output;
-  /* The output may be in any type of memory on the device, because the required
-   * caps name none. */
-  gboolean is_in_any_memory;
 } GstCudaRules;
-
-/* Returns a copy of @output (nullable) in which structures that name no memory,
- * or only system memory, have the feature of this library's memory. Sets
- * *@is_in_any_memory to TRUE if all structures were of this kind. Returns NULL
- * if any output is allowed. The caller unrefs the result. */
-GstCaps *gst_cuda_caps_complete (
-    const GstCaps *output, gboolean *is_in_any_memory);
 
 /* Whether the features are those of memory on the device: this library's, or
  * for video that of GStreamer's own CUDA elements, if they are installed. */
@@ -56,13 +44,9 @@ GstCaps *gst_cuda_caps_keep (const GstCudaRules *rules, const GstCaps *caps);
 GstCaps *gst_cuda_caps_transform (
     const GstCudaRules *rules, GstPadDirection direction, GstCaps *caps);
 
-/* Frees the fields of @rules. */
-void gst_cuda_rules_clear (GstCudaRules *rules);
-
-/* Replaces the size of an input by the default size of the output, which caps
- * may override. */
-void gst_cuda_caps_get_size (
-    const GstCudaRules *rules, gint *width, gint *height);
+/* Whether both give the same caps. */
+gboolean gst_cuda_rules_is_equal (
+    const GstCudaRules *one, const GstCudaRules *other);
 
 /* Chooses one of @others (transfer full) for the fixed @caps on the pad of
  * @direction: that with the closest format and size. If the size changes, the

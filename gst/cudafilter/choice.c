@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter/choice.c: which kernel is requested, and how it is loaded
+ * cudafilter/choice.c: what the properties request, and what runs
  *
  * The user sets a name, a file, a source or an expression; this file loads the
- * kernel for each of them. Knows nothing of elements, and does not decide when
- * kernels are loaded.
+ * kernel for each of them.
  */
 
 #include "cudafilter/choice.h"
@@ -12,24 +11,6 @@
 
 G_STATIC_ASSERT (
     sizeof (GstCudaChoice) == GST_CUDA_CHOICE_TEXTS * sizeof (gchar *));
-
-void
-gst_cuda_choice_copy (GstCudaChoice *self, const GstCudaChoice *other)
-{
-  guint i;
-
-  for (i = 0; i < GST_CUDA_CHOICE_TEXTS; i++)
-    self->texts[i] = g_strdup (other->texts[i]);
-}
-
-void
-gst_cuda_choice_clear (GstCudaChoice *self)
-{
-  guint i;
-
-  for (i = 0; i < GST_CUDA_CHOICE_TEXTS; i++)
-    g_clear_pointer (&self->texts[i], g_free);
-}
 
 static guint
 count_own (const GstCudaChoice *self)
@@ -84,21 +65,9 @@ load_pixel (const GstCudaChoice *self, GstVkgdrContext *context,
   return kernel;
 }
 
-/* Whether the PTX in the plugin may work although the source does not: there is
- * no compiler, or it is newer than the driver, which then rejects its images.
- */
-static gboolean
-may_be_compiled_already (GstVkgdrContext *context, const GError *reason)
-{
-  return !gst_vkgdr_context_is_software (context)
-         && (g_error_matches (
-                 reason, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER)
-             || g_error_matches (
-                 reason, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE));
-}
-
-/* Compiles the effect for this device if there is a compiler, otherwise uses
- * the PTX in the plugin. */
+/* Compiles the effect for this device if there is a compiler. If there is none,
+ * or if it is newer than the driver, which then rejects its images, uses the
+ * PTX in the plugin. */
 static GstVkgdrKernel *
 load_effect (GstVkgdrContext *context, const GstEffect *effect, GError **error)
 {
@@ -111,7 +80,9 @@ load_effect (GstVkgdrContext *context, const GstEffect *effect, GError **error)
 
   g_free (name);
   g_free (source);
-  if (may_be_compiled_already (context, reason))
+  if (!gst_vkgdr_context_is_software (context)
+      && (g_error_matches (reason, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER)
+          || g_error_matches (reason, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE)))
     image = gst_effect_get_image (effect);
   if (image) {
     g_clear_error (&reason);
@@ -178,37 +149,27 @@ load_kernel (const GstCudaChoice *self, GstVkgdrContext *context,
   return kernel;
 }
 
-/* Reads a number from 1 to 1000000000. */
-static gboolean
-read_number (const gchar *text, const gchar **rest, guint *number)
-{
-  gchar *end;
-  guint64 value;
-
-  if (!g_ascii_isdigit (*text))
-    return FALSE;
-  value = g_ascii_strtoull (text, &end, 10);
-  *rest = end;
-  *number = (guint) value;
-  return value > 0 && value <= 1000000000;
-}
-
 /* "32x8" or "256"; *@x is 0 if @text (nullable) is empty. */
 static gboolean
 read_size (
     const gchar *what, const gchar *text, guint *x, guint *y, GError **error)
 {
-  const gchar *rest = "";
+  gchar **sides = g_strsplit (text ? text : "", "x", 2);
+  guint64 numbers[2] = { 0, 0 };
+  gboolean ok = TRUE;
+  guint i;
 
-  *x = *y = 0;
-  if (!text || !*text)
-    return TRUE;
-  if (read_number (text, &rest, x)
-      && (*rest != 'x' || read_number (rest + 1, &rest, y)) && !*rest)
-    return TRUE;
-  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "%s=\"%s\" is not a size: write 32x8, or 256 for one row", what, text);
-  return FALSE;
+  for (i = 0; sides[i]; i++)
+    ok = ok
+         && g_ascii_string_to_unsigned (
+             sides[i], 10, 1, 1000000000, &numbers[i], NULL);
+  g_strfreev (sides);
+  *x = (guint) numbers[0];
+  *y = (guint) numbers[1];
+  if (!ok)
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "%s=\"%s\" is not a size: write 32x8, or 256 for one row", what, text);
+  return ok;
 }
 
 static gboolean
@@ -276,8 +237,13 @@ gst_cuda_loaded_may_run_in_place (const GstCudaLoaded *self)
   return self->is_pixel || gst_vkgdr_kernel_may_run_in_place (self->kernel);
 }
 
-gboolean
-gst_cuda_loaded_fit (const GstCudaLoaded *self, const GstStructure *params,
+/* Sets *@arguments to the arguments of a launch with the user's @params
+ * (nullable). For a user's kernel, they are the same. For an effect, they are
+ * all its parameters in its order. The caller frees *@arguments, which are NULL
+ * if the kernel has no parameters. Returns FALSE with @error set
+ * (GST_VKGDR_ERROR_ARGUMENT) if the params do not fit. */
+static gboolean
+fit (const GstCudaLoaded *self, const GstStructure *params,
     GstStructure **arguments, GError **error)
 {
   GError *reason = NULL;
@@ -299,4 +265,78 @@ gst_cuda_loaded_fit (const GstCudaLoaded *self, const GstStructure *params,
   g_clear_pointer (arguments, gst_structure_free);
   g_propagate_error (error, reason);
   return FALSE;
+}
+
+/* --- requests and pairs --------------------------------------------------- */
+
+static GstStructure *
+copy_params (const GstStructure *params)
+{
+  return params ? gst_structure_copy (params) : NULL;
+}
+
+void
+gst_cuda_request_assign (GstCudaRequest *self, const GstCudaRequest *other)
+{
+  guint i;
+
+  gst_cuda_request_clear (self);
+  *self = *other;
+  for (i = 0; i < GST_CUDA_CHOICE_TEXTS; i++)
+    self->choice.texts[i] = g_strdup (other->choice.texts[i]);
+  self->params = copy_params (other->params);
+  if (self->output)
+    gst_caps_ref (self->output);
+}
+
+void
+gst_cuda_request_clear (GstCudaRequest *self)
+{
+  guint i;
+
+  for (i = 0; i < GST_CUDA_CHOICE_TEXTS; i++)
+    g_clear_pointer (&self->choice.texts[i], g_free);
+  g_clear_pointer (&self->params, gst_structure_free);
+  gst_clear_caps (&self->output);
+}
+
+GstCudaPair *
+gst_cuda_pair_new (GstCudaLoaded *loaded, const GstStructure *params,
+    const GstCudaRequest *request, GError **error)
+{
+  GstStructure *arguments;
+  GstCudaPair *self;
+
+  if (!fit (loaded, params, &arguments, error))
+    return NULL;
+  self = g_atomic_rc_box_new0 (GstCudaPair);
+  self->loaded = gst_cuda_loaded_ref (loaded);
+  self->given = copy_params (params);
+  self->arguments = arguments;
+  if (request->output)
+    self->output = gst_caps_ref (request->output);
+  return self;
+}
+
+GstCudaPair *
+gst_cuda_pair_ref (GstCudaPair *self)
+{
+  return g_atomic_rc_box_acquire (self);
+}
+
+static void
+pair_clear (gpointer data)
+{
+  GstCudaPair *self = data;
+
+  gst_cuda_loaded_unref (self->loaded);
+  g_clear_pointer (&self->given, gst_structure_free);
+  g_clear_pointer (&self->arguments, gst_structure_free);
+  gst_clear_caps (&self->output);
+}
+
+void
+gst_cuda_pair_unref (GstCudaPair *self)
+{
+  g_atomic_rc_box_release_full (self, pair_clear);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter/choice.h: which kernel is requested, and how it is loaded
+ * cudafilter/choice.h: what the properties request, and what runs
  *
- * Knows how users name kernels, and how to load each kind. Knows nothing of
- * elements, and does not decide when kernels are loaded.
+ * Knows how users name kernels, and how to load each kind. A kernel with its
+ * parameters and its output is called a pair. Knows nothing of elements and
+ * threads, and does not decide when kernels are loaded.
  */
 
 #ifndef __GST_CUDA_CHOICE_H__
@@ -43,9 +44,6 @@ typedef struct {
                                * parameters, or NULL */
 } GstCudaLoaded;
 
-void gst_cuda_choice_copy (GstCudaChoice *self, const GstCudaChoice *other);
-void gst_cuda_choice_clear (GstCudaChoice *self);
-
 /* Returns the requested effect, or NULL for a user's kernel, or if no effect
  * has the name. */
 const GstEffect *gst_cuda_choice_get_effect (const GstCudaChoice *self);
@@ -72,16 +70,45 @@ GstCudaLoaded *gst_cuda_choice_load (const GstCudaChoice *self,
 GstCudaLoaded *gst_cuda_loaded_ref (GstCudaLoaded *self);
 void gst_cuda_loaded_unref (GstCudaLoaded *self);
 
-/* Sets *@arguments to the arguments of a launch with the user's @params
- * (nullable). For a user's kernel, they are the same. For an effect, they are
- * all its parameters in its order. The caller frees *@arguments, which are NULL
- * if the kernel has no parameters. Returns FALSE with @error set
- * (GST_VKGDR_ERROR_ARGUMENT) if the params do not fit. Thread-safe. */
-gboolean gst_cuda_loaded_fit (const GstCudaLoaded *self,
-    const GstStructure *params, GstStructure **arguments, GError **error);
-
 /* Whether the kernel may run in place. */
 gboolean gst_cuda_loaded_may_run_in_place (const GstCudaLoaded *self);
+
+/* Properties that were set since the worker took the last request. */
+typedef enum {
+  GST_CUDA_NEWS_CHOICE = 1 << 0,
+  GST_CUDA_NEWS_PARAMS = 1 << 1,
+  GST_CUDA_NEWS_OUTPUT = 1 << 2
+} GstCudaNews;
+
+/* The values of the properties. */
+typedef struct {
+  GstCudaChoice choice;
+  GstStructure *params; /* or NULL */
+  GstCaps *output;      /* or NULL */
+  guint news;           /* of GstCudaNews */
+} GstCudaRequest;
+
+/* Replaces the values of @self by copies of those of @other. */
+void gst_cuda_request_assign (
+    GstCudaRequest *self, const GstCudaRequest *other);
+
+void gst_cuda_request_clear (GstCudaRequest *self);
+
+/* Immutable; shared by references. */
+typedef struct {
+  GstCudaLoaded *loaded;
+  GstStructure *given;     /* the params that the user set, or NULL */
+  GstStructure *arguments; /* of each launch; checked against the kernel */
+  GstCaps *output;         /* the same as in GstCudaRequest */
+} GstCudaPair;
+
+/* Returns a pair of @loaded, the user's @params (nullable) and the output of
+ * @request, or NULL with @error set if the params do not fit the kernel. */
+GstCudaPair *gst_cuda_pair_new (GstCudaLoaded *loaded,
+    const GstStructure *params, const GstCudaRequest *request, GError **error);
+
+GstCudaPair *gst_cuda_pair_ref (GstCudaPair *self);
+void gst_cuda_pair_unref (GstCudaPair *self);
 
 G_END_DECLS
 

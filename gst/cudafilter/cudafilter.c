@@ -22,17 +22,11 @@
  *
  * The output has the format and size of the input, unless downstream or
  * #GstCudaFilter:output-caps require others and the kernel can convert to them.
- * A kernel of the user has to do the conversion itself: its two frames then
- * differ. If input and output have the same format and size and the buffer has
- * no other owner, a kernel that can run in place does so.
- *
- * Raw video may also be in the memory of GStreamer's own CUDA elements (1.24 or
- * later), on the input, on the output, or on both:
- * `nvh264dec ! cudafilter ! cudaconvertscale` copies nothing. If downstream
- * accepts both memory types, the output has the type of the input.
- *
- * Kernels of the user whose first two parameters are `VkgdrSamples` process raw
- * audio, and the bytes of any other stream.
+ * Raw video may be in the memory of this plugin, and in that of GStreamer's own
+ * CUDA elements (1.24 or later), on both pads: `nvh264dec ! cudafilter !
+ * cudaconvertscale` copies nothing. Kernels of the user whose first two
+ * parameters are `VkgdrSamples` process raw audio, and the bytes of any other
+ * stream.
  *
  * All of these properties can be changed while the pipeline plays; see
  * #GstCudaFilter:params. The field `pending` of
@@ -47,15 +41,6 @@
  * gst-launch-1.0 videotestsrc ! vkgdrupload ! cudafilter pixel="rgba.b *= 0.5f
  * + 0.5f * sinf (time)" ! vkgdrdownload ! autovideosink
  * ]|
- * |[
- * gst-launch-1.0 videotestsrc ! video/x-raw,format=RGBA ! vkgdrupload !
- * cudafilter source="__global__ void red (VkgdrFrame in, VkgdrFrame out) { int
- * x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y +
- * threadIdx.y; if (x >= out.width || y >= out.height) return; for (int c = 0; c
- * < 4; c++) vkgdr_put (out, c, x, y, c == 0 ? 255 : vkgdr_get (in, c, x, y));
- * }" ! vkgdrdownload ! autovideosink
- * ]|
- *
  * |[
  * gst-launch-1.0 audiotestsrc ! audio/x-raw,format=S16LE ! vkgdrupload !
  * cudafilter source="__global__ void halve (VkgdrSamples in, VkgdrSamples out)
@@ -104,23 +89,23 @@ gst_cuda_filter_close (GstVkgdrBaseTransform *transform)
   GST_OBJECT_LOCK (self);
   gst_clear_caps (&self->refused);
   GST_OBJECT_UNLOCK (self);
-  gst_clear_caps (&self->agreed.output);
 }
 
 static gboolean
 gst_cuda_filter_open (GstVkgdrBaseTransform *transform, GError **error)
 {
+  GstVkgdrContext *context = gst_vkgdr_base_transform_get_context (transform);
   GstCudaFilter *self = GST_CUDA_FILTER (transform);
   guint timeout;
 
   self->frame = 0;
   GST_OBJECT_LOCK (self);
-  timeout = self->kernel_timeout;
   /* A busy processor delays kernels of the software device without limit. */
-  if (!self->has_kernel_timeout
-      && gst_vkgdr_context_is_software (
-          gst_vkgdr_base_transform_get_context (transform)))
-    timeout = 0;
+  if (!self->has_kernel_timeout)
+    self->kernel_timeout = gst_vkgdr_context_is_software (context)
+                               ? 0
+                               : GST_CUDA_DEFAULT_KERNEL_TIMEOUT;
+  timeout = self->kernel_timeout;
   GST_OBJECT_UNLOCK (self);
   gst_vkgdr_stream_set_kernel_timeout (
       gst_vkgdr_base_transform_get_stream (transform), timeout);
@@ -139,17 +124,6 @@ gst_cuda_filter_fill_stats (
       gst_cuda_filter_is_pending (GST_CUDA_FILTER (transform)), NULL);
 }
 
-static void
-note_frame (GstCudaFilter *self)
-{
-  self->frame++;
-  if (self->has_run)
-    return;
-  GST_OBJECT_LOCK (self);
-  self->has_run = TRUE;
-  GST_OBJECT_UNLOCK (self);
-}
-
 static gboolean
 gst_cuda_filter_filter_frame (GstVkgdrVideoFilter *filter, GstBuffer *input,
     GstBuffer *output, GstVkgdrStream *stream, GError **error)
@@ -159,15 +133,6 @@ gst_cuda_filter_filter_frame (GstVkgdrVideoFilter *filter, GstBuffer *input,
   return gst_vkgdr_kernel_run (self->running->loaded->kernel, stream, input,
       gst_vkgdr_video_filter_get_input_info (filter), output,
       gst_vkgdr_video_filter_get_output_info (filter), self->frame,
-      self->running->arguments, error);
-}
-
-static gboolean
-filter_samples (GstCudaFilter *self, GstBuffer *input, GstBuffer *output,
-    GstVkgdrStream *stream, GError **error)
-{
-  return gst_vkgdr_kernel_run_samples (self->running->loaded->kernel, stream,
-      input, output, self->is_audio ? &self->audio_info : NULL, self->frame,
       self->running->arguments, error);
 }
 
@@ -182,10 +147,19 @@ gst_cuda_filter_filter (GstVkgdrFilter *filter, GstBuffer *input,
     ok = GST_VKGDR_FILTER_CLASS (gst_cuda_filter_parent_class)
              ->filter (filter, input, output, stream, error);
   else
-    ok = filter_samples (self, input, output, stream, error);
-  note_frame (self);
+    ok = gst_vkgdr_kernel_run_samples (self->running->loaded->kernel, stream,
+        input, output, self->is_audio ? &self->audio_info : NULL, self->frame,
+        self->running->arguments, error);
+  self->frame++;
+  if (!self->has_run) {
+    GST_OBJECT_LOCK (self);
+    self->has_run = TRUE;
+    GST_OBJECT_UNLOCK (self);
+  }
   return ok;
 }
+
+/* --- metas --------------------------------------------------------------- */
 
 static gboolean
 has_tag (const GstMeta *meta, const gchar *tag)
@@ -194,45 +168,66 @@ has_tag (const GstMeta *meta, const gchar *tag)
       meta->info->api, g_quark_from_static_string (tag));
 }
 
-/* If the size of the picture changes, scales a meta with places, as videoscale
- * does, or drops it if it cannot be scaled. Otherwise returns FALSE. */
+/* Lets the meta follow a picture that is turned, mirrored and scaled. */
 static gboolean
-scale_meta (
-    GstCudaFilter *self, GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf)
+move_meta (GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf,
+    GstVideoMetaTransform *sizes, const GstEffectTurn *turn)
 {
-  GstVkgdrVideoFilter *filter = GST_VKGDR_VIDEO_FILTER (self);
-  const GstVideoInfo *in = gst_vkgdr_video_filter_get_input_info (filter);
-  const GstVideoInfo *out = gst_vkgdr_video_filter_get_output_info (filter);
-  GstVideoMetaTransform sizes = { (GstVideoInfo *) in, (GstVideoInfo *) out };
+#if GST_CHECK_VERSION(1, 27, 0)
+  const gint w = sizes->in_info->width, h = sizes->in_info->height;
+  const gint sides[] = { sizes->out_info->width, sizes->out_info->height };
+  const GstVideoRectangle from = { 0, 0, w, h },
+                          to = { 0, 0, sides[0], sides[1] };
+  /* The axes of the output to which columns and rows become. */
+  const gint x = turn && turn->swaps_sides, y = 1 - x;
+  GstVideoMetaTransformMatrix m;
 
-  if (!has_tag (meta, GST_META_TAG_VIDEO_SIZE_STR)
-      || !has_tag (meta, GST_META_TAG_VIDEO_ORIENTATION_STR)
-      || (GST_VIDEO_INFO_WIDTH (in) == GST_VIDEO_INFO_WIDTH (out)
-          && GST_VIDEO_INFO_HEIGHT (in) == GST_VIDEO_INFO_HEIGHT (out)))
-    return FALSE;
-  if (meta->info->transform_func)
-    meta->info->transform_func (outbuf, meta, inbuf,
-        gst_video_meta_transform_scale_get_quark (), &sizes);
-  return TRUE;
+  gst_video_meta_transform_matrix_init (
+      &m, sizes->in_info, &from, sizes->out_info, &to);
+  if (turn) {
+    m.matrix[0][0] = m.matrix[1][1] = 0;
+    m.matrix[x][0] = (turn->reverses_x ? -1.0f : 1.0f) * sides[x] / w;
+    m.matrix[x][2] = turn->reverses_x ? sides[x] : 0;
+    m.matrix[y][1] = (turn->reverses_y ? -1.0f : 1.0f) * sides[y] / h;
+    m.matrix[y][2] = turn->reverses_y ? sides[y] : 0;
+  }
+  return meta->info->transform_func (
+      outbuf, meta, inbuf, gst_video_meta_transform_matrix_get_quark (), &m);
+#else
+  return FALSE;
+#endif
 }
 
-/* The places in metas such as GstVideoRegionOfInterestMeta, which have the tag
- * for the orientation, are wrong in a picture that is turned or mirrored. */
+/* Metas with places in the picture, such as GstVideoRegionOfInterestMeta,
+ * follow it. Before GStreamer 1.28 they cannot follow a picture that is turned
+ * or mirrored, and are dropped. The codes of GstVideoAFDMeta do not depend on
+ * the size. */
 static gboolean
 gst_cuda_filter_transform_meta (
     GstBaseTransform *trans, GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf)
 {
-  GstCudaFilter *self = GST_CUDA_FILTER (trans);
-  const GstCudaPair *pair = self->running;
-  const GstEffect *effect = pair->loaded->effect;
+  GstVkgdrVideoFilter *filter = GST_VKGDR_VIDEO_FILTER (trans);
+  const GstCudaPair *pair = GST_CUDA_FILTER (trans)->running;
+  const GstEffectTurn *turn =
+      gst_effect_get_turn (pair->loaded->effect, pair->arguments);
+  const GstVideoInfo *in = gst_vkgdr_video_filter_get_input_info (filter);
+  const GstVideoInfo *out = gst_vkgdr_video_filter_get_output_info (filter);
+  GstVideoMetaTransform sizes = { (GstVideoInfo *) in, (GstVideoInfo *) out };
 
-  if (effect && effect->moves_pixels && effect->moves_pixels (pair->arguments)
-      && has_tag (meta, GST_META_TAG_VIDEO_ORIENTATION_STR))
-    return FALSE;
-  if (self->is_video && scale_meta (self, outbuf, meta, inbuf))
-    return FALSE;
-  return GST_BASE_TRANSFORM_CLASS (gst_cuda_filter_parent_class)
-      ->transform_meta (trans, outbuf, meta, inbuf);
+  if (!GST_CUDA_FILTER (trans)->is_video
+      || has_tag (meta, GST_META_TAG_MEMORY_STR)
+      || (!turn && in->width == out->width && in->height == out->height))
+    return GST_BASE_TRANSFORM_CLASS (gst_cuda_filter_parent_class)
+        ->transform_meta (trans, outbuf, meta, inbuf);
+  if (!has_tag (meta, GST_META_TAG_VIDEO_SIZE_STR))
+    return !turn || !has_tag (meta, GST_META_TAG_VIDEO_ORIENTATION_STR);
+  if (!turn && meta->info->api == GST_VIDEO_AFD_META_API_TYPE)
+    return TRUE;
+  if (meta->info->transform_func
+      && !move_meta (outbuf, meta, inbuf, &sizes, turn) && !turn)
+    meta->info->transform_func (outbuf, meta, inbuf,
+        gst_video_meta_transform_scale_get_quark (), &sizes);
+  return FALSE;
 }
 
 /* --- GObject ------------------------------------------------------------- */
@@ -245,7 +240,7 @@ gst_cuda_filter_finalize (GObject *object)
   gst_cuda_request_clear (&self->properties);
   gst_cuda_request_clear (&self->requested);
   gst_clear_caps (&self->refused);
-  gst_clear_caps (&self->agreed.output);
+  g_cond_clear (&self->cond);
 
   G_OBJECT_CLASS (gst_cuda_filter_parent_class)->finalize (object);
 }
@@ -283,6 +278,7 @@ gst_cuda_filter_class_init (GstCudaFilterClass *klass)
 static void
 gst_cuda_filter_init (GstCudaFilter *self)
 {
+  g_cond_init (&self->cond);
   gst_cuda_filter_init_properties (self);
   gst_cuda_filter_init_pads (self);
 }

@@ -5,7 +5,7 @@
  * cudafilter.c has the class and processes frames, properties.c has the
  * properties, update.c builds the kernel that the properties request,
  * negotiate.c negotiates caps, and explain.c reports why the negotiation fails.
- * A kernel and its parameters are called a pair (pair.h).
+ * A kernel and its parameters are called a pair (choice.h).
  */
 
 #ifndef __GST_CUDA_FILTER_H__
@@ -15,24 +15,19 @@
 #include <gst/vkgdr/vkgdr.h>
 
 #include "cudafilter/caps.h"
-#include "cudafilter/pair.h"
-#include "cudafilter/worker.h"
+#include "cudafilter/choice.h"
 
 G_BEGIN_DECLS
+
+/* In milliseconds: much longer than a frame may take, but not longer than users
+ * wait for a process that does nothing. */
+#define GST_CUDA_DEFAULT_KERNEL_TIMEOUT 10000
 
 #define GST_TYPE_CUDA_FILTER (gst_cuda_filter_get_type ())
 G_DECLARE_FINAL_TYPE (
     GstCudaFilter, gst_cuda_filter, GST, CUDA_FILTER, GstVkgdrVideoFilter)
 
-/* The values for which the output's caps were negotiated. If one of them
- * changes, the caps have to be negotiated again. */
-typedef struct {
-  GstEffectConverts converts;
-  gboolean takes_video;
-  GstCaps *output;
-  gboolean output_is_in_any_memory;
-  gint width, height; /* of the output, as set by the effect, or 0 */
-} GstCudaAgreed;
+typedef struct _GstCudaWorker GstCudaWorker;
 
 struct _GstCudaFilter {
   GstVkgdrVideoFilter parent;
@@ -44,32 +39,29 @@ struct _GstCudaFilter {
   gboolean has_kernel_timeout; /* it was set */
   gboolean watch;
 
+  GCond cond;            /* signalled when the worker may have to look */
   GstCudaWorker *worker; /* NULL unless the element is started */
   gboolean is_decided;   /* the worker has published or rejected the request */
   gboolean is_settled;   /* the ready pair is of the requested kernel */
   GstCudaPair *ready;    /* for the next frame, or NULL; read atomically */
+  gboolean is_reloaded;  /* its file has changed, and no frame has used it */
   GError *failure;       /* of a build before the first frame, or NULL */
   gboolean has_run;      /* a frame has passed since the start */
-
-  /* Written by the streaming thread, under the object lock. */
-  GstCudaPair *running;
+  GstCudaPair *running;  /* written by the streaming thread */
 
   /* --- used by the streaming thread only --- */
   guint64 frame;
   gboolean is_video;
   gboolean is_audio; /* bytes if neither is_video nor is_audio */
   GstAudioInfo audio_info;
-  GstCudaAgreed agreed;
 
-  /* --- for explain.c --- */
-  GstCaps *refused; /* the caps of the last error; under the object lock */
+  GstCaps *refused; /* caps of the last error; under the object lock */
 };
 
 /* --- properties.c --- */
 
 void gst_cuda_filter_install_properties (GObjectClass *object_class);
 
-/* Sets the default values of the properties. */
 void gst_cuda_filter_init_properties (GstCudaFilter *self);
 
 /* --- update.c --- */
@@ -84,18 +76,13 @@ void gst_cuda_filter_stop_worker (GstCudaFilter *self);
 /* Applies the properties that were set. Does not wait. Thread-safe. */
 void gst_cuda_filter_commit (GstCudaFilter *self);
 
-/* Wakes the worker, if there is one. Thread-safe. */
-void gst_cuda_filter_wake (GstCudaFilter *self);
-
 /* Whether the worker has work, such as to build a pair. Thread-safe. */
 gboolean gst_cuda_filter_is_pending (GstCudaFilter *self);
 
 /* Must be called by the streaming thread between two frames. Uses the newest
  * pair that is ready; before the first frame, waits for the requested pair.
- * Sets *@swapped if the pair has changed. Returns FALSE with @error set if
- * there is no pair. */
-gboolean gst_cuda_filter_swap (
-    GstCudaFilter *self, gboolean *swapped, GError **error);
+ * Returns FALSE with @error set if there is no pair. */
+gboolean gst_cuda_filter_swap (GstCudaFilter *self, GError **error);
 
 /* Returns the values of all parameters, or NULL. The caller frees them.
  * Thread-safe. */
@@ -107,13 +94,12 @@ GstStructure *gst_cuda_request_get_values (const GstCudaRequest *request);
 
 /* --- negotiate.c --- */
 
-/* Sets the class's functions for the negotiation of caps. */
 void gst_cuda_filter_init_negotiation (GstCudaFilterClass *klass);
 
 /* Adds the probe of the sink pad. Called by gst_cuda_filter_init(). */
 void gst_cuda_filter_init_pads (GstCudaFilter *self);
 
-/* Gets the rules for caps; gst_cuda_rules_clear () clears them. Thread-safe. */
+/* Gets the rules for caps. The caller unrefs rules->output. Thread-safe. */
 void gst_cuda_filter_take_rules (GstCudaFilter *self, GstCudaRules *rules);
 
 /* --- explain.c --- */

@@ -13,41 +13,19 @@
 
 #define EFFECTS_PREFIX "/org/gst-vkgdr/effects/"
 
-/* Rotations by 90 degrees and mirrors at a diagonal swap width and height. */
-static void
-flip_get_size (const GstStructure *params, gint *width, gint *height)
-{
-  gint method = 0, old_width = *width;
-
-  gst_structure_get_int (params, "method", &method);
-  if (method != 1 && method != 3 && method != 6 && method != 7)
-    return;
-  *width = *height;
-  *height = old_width;
-}
-
-static gboolean
-flip_moves_pixels (const GstStructure *params)
-{
-  gint method = 0;
-
-  return params && gst_structure_get_int (params, "method", &method)
-         && method >= 1 && method <= 7;
-}
-
 static const GstEffect effects[] = {
   { "balance",
       "Brightness (-1 to 1), contrast, saturation (factors) and hue (-1 to 1 "
       "half turns)",
       "params,brightness=(float)0.0,contrast=(float)1.0,"
       "saturation=(float)1.0,hue=(float)0.0",
-      TRUE, GST_EFFECT_CONVERTS_FORMAT, NULL },
+      TRUE, GST_EFFECT_CONVERTS_FORMAT },
   { "blur", "Binomial filter of 5x5 samples", NULL, FALSE,
-      GST_EFFECT_CONVERTS_NOTHING, NULL },
+      GST_EFFECT_CONVERTS_NOTHING },
   { "bob", "Deinterlaces: a picture of one field (0 top, 1 bottom)",
-      "params,field=(int)0", TRUE, GST_EFFECT_CONVERTS_NOTHING, NULL },
+      "params,field=(int)0", TRUE, GST_EFFECT_CONVERTS_NOTHING },
   { "boxblur", "Mean of a square of samples (radius, 0 to 16)",
-      "params,radius=(int)2", FALSE, GST_EFFECT_CONVERTS_NOTHING, NULL },
+      "params,radius=(int)2", FALSE, GST_EFFECT_CONVERTS_NOTHING },
   { "chromakey",
       "Makes pixels of a colour (red, green, blue) transparent, or replaces "
       "them with a background",
@@ -55,7 +33,7 @@ static const GstEffect effects[] = {
       "tolerance=(float)0.25,softness=(float)0.1,"
       "background-red=(float)0.0,background-green=(float)0.0,"
       "background-blue=(float)0.0",
-      TRUE, GST_EFFECT_CONVERTS_FORMAT, NULL },
+      TRUE, GST_EFFECT_CONVERTS_FORMAT },
   { "colormatrix",
       "Red, green and blue, each a weighted sum (rr, rg, rb...) and an offset "
       "(r, g, b)",
@@ -63,35 +41,34 @@ static const GstEffect effects[] = {
       "gr=(float)0.0,gg=(float)1.0,gb=(float)0.0,"
       "br=(float)0.0,bg=(float)0.0,bb=(float)1.0,"
       "r=(float)0.0,g=(float)0.0,b=(float)0.0",
-      TRUE, GST_EFFECT_CONVERTS_FORMAT, NULL },
+      TRUE, GST_EFFECT_CONVERTS_FORMAT },
   { "convert",
       "Another format, another size (method: 0 nearest pixel, 1 bilinear)",
       "params,method=(int)1", TRUE,
-      GST_EFFECT_CONVERTS_FORMAT | GST_EFFECT_CONVERTS_SIZE, NULL, 4, 2 },
-  { "copy", "Copies every sample", NULL, TRUE, GST_EFFECT_CONVERTS_NOTHING,
-      NULL, 4, 1 },
+      GST_EFFECT_CONVERTS_FORMAT | GST_EFFECT_CONVERTS_SIZE, 4, 2 },
+  { "copy", "Copies every sample", NULL, TRUE, GST_EFFECT_CONVERTS_NOTHING, 4,
+      1 },
   { "flip", "Rotates and mirrors (method, 0 to 7, as videoflip's)",
-      "params,method=(int)0", FALSE, GST_EFFECT_CONVERTS_SIZE, flip_get_size, 0,
-      0, flip_moves_pixels },
+      "params,method=(int)0", FALSE, GST_EFFECT_CONVERTS_SIZE, 0, 0, TRUE },
   { "gain", "Contrast (gain, a factor) and brightness (offset, from -1 to 1)",
       "params,gain=(float)1.0,offset=(float)0.0", TRUE,
-      GST_EFFECT_CONVERTS_NOTHING, NULL },
+      GST_EFFECT_CONVERTS_NOTHING },
   { "gamma", "A power of red, green and blue (gamma, above 1 lighter)",
-      "params,gamma=(float)1.0", TRUE, GST_EFFECT_CONVERTS_FORMAT, NULL },
+      "params,gamma=(float)1.0", TRUE, GST_EFFECT_CONVERTS_FORMAT },
   { "gaussian", "Gaussian filter (sigma, 0 to 8 samples)",
-      "params,sigma=(float)1.5", FALSE, GST_EFFECT_CONVERTS_NOTHING, NULL },
-  { "grayscale", "Luma without colour", NULL, TRUE, GST_EFFECT_CONVERTS_NOTHING,
-      NULL },
+      "params,sigma=(float)1.5", FALSE, GST_EFFECT_CONVERTS_NOTHING },
+  { "grayscale", "Luma without colour", NULL, TRUE,
+      GST_EFFECT_CONVERTS_NOTHING },
   { "invert", "Photographic negative", NULL, TRUE, GST_EFFECT_CONVERTS_NOTHING,
-      NULL, 4, 1 },
+      4, 1 },
   { "sepia", "The brown of old photographs (amount, 0 to 1)",
-      "params,amount=(float)1.0", TRUE, GST_EFFECT_CONVERTS_FORMAT, NULL },
+      "params,amount=(float)1.0", TRUE, GST_EFFECT_CONVERTS_FORMAT },
   { "sharpen", "Unsharp mask (amount, 0: no change)",
-      "params,amount=(float)1.0", FALSE, GST_EFFECT_CONVERTS_NOTHING, NULL },
+      "params,amount=(float)1.0", FALSE, GST_EFFECT_CONVERTS_NOTHING },
   { "sobel", "Edges: the length of the luma's gradient", NULL, FALSE,
-      GST_EFFECT_CONVERTS_NOTHING, NULL },
+      GST_EFFECT_CONVERTS_NOTHING },
   { "threshold", "White where luma reaches a level (0 to 1), else black",
-      "params,level=(float)0.5", TRUE, GST_EFFECT_CONVERTS_NOTHING, NULL },
+      "params,level=(float)0.5", TRUE, GST_EFFECT_CONVERTS_NOTHING },
   { NULL }
 };
 
@@ -112,6 +89,22 @@ gst_effect_find (const gchar *name)
   return NULL;
 }
 
+const GstEffectTurn *
+gst_effect_get_turn (const GstEffect *effect, const GstStructure *params)
+{
+  /* In the order of GstVideoOrientationMethod. */
+  static const GstEffectTurn turns[] = { { FALSE, FALSE, FALSE },
+    { TRUE, FALSE, TRUE }, { FALSE, TRUE, TRUE }, { TRUE, TRUE, FALSE },
+    { FALSE, TRUE, FALSE }, { FALSE, FALSE, TRUE }, { TRUE, FALSE, FALSE },
+    { TRUE, TRUE, TRUE } };
+  gint method = 0;
+
+  if (effect && effect->turns && params)
+    gst_structure_get_int (params, "method", &method);
+  return method > 0 && method < (gint) G_N_ELEMENTS (turns) ? &turns[method]
+                                                            : NULL;
+}
+
 gchar *
 gst_effects_get_names (void)
 {
@@ -124,31 +117,32 @@ gst_effects_get_names (void)
   return g_string_free (names, FALSE);
 }
 
+static GBytes *
+look_up (const GstEffect *effect, const gchar *suffix)
+{
+  gchar *path = g_strconcat (EFFECTS_PREFIX, effect->name, suffix, NULL);
+  GBytes *bytes =
+      g_resources_lookup_data (path, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+
+  g_free (path);
+  return bytes;
+}
+
 gchar *
 gst_effect_get_source (const GstEffect *effect)
 {
-  gchar *path = g_strconcat (EFFECTS_PREFIX, effect->name, ".cu", NULL);
-  GBytes *bytes =
-      g_resources_lookup_data (path, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
-  gchar *source;
+  GBytes *bytes = look_up (effect, ".cu");
+  gchar *source =
+      g_strndup (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes));
 
-  /* All sources are part of the plugin. */
-  g_assert (bytes != NULL);
-  source = g_strndup (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes));
   g_bytes_unref (bytes);
-  g_free (path);
   return source;
 }
 
 GBytes *
 gst_effect_get_image (const GstEffect *effect)
 {
-  gchar *path = g_strconcat (EFFECTS_PREFIX, effect->name, ".ptx", NULL);
-  GBytes *image =
-      g_resources_lookup_data (path, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
-
-  g_free (path);
-  return image;
+  return look_up (effect, ".ptx");
 }
 
 static gboolean

@@ -18,13 +18,20 @@ G_BEGIN_DECLS
   "RGBA", "BGRA", "RGBx", "BGRx", "xRGB", "RGB", "GRAY8", "NV12", "I420", \
       "YUY2", "AYUV", "Y444", "GRAY16_LE", "P010_10LE", "I420_10LE"
 
-/* The properties of an effect's output that may differ from those of its input.
- */
+/* The properties of the output that may differ from those of the input. */
 typedef enum {
   GST_EFFECT_CONVERTS_NOTHING = 0,
   GST_EFFECT_CONVERTS_FORMAT = 1 << 0,
   GST_EFFECT_CONVERTS_SIZE = 1 << 1
 } GstEffectConverts;
+
+/* How a picture is turned or mirrored: its columns and its rows may be in the
+ * reverse order, and the columns may become rows. */
+typedef struct {
+  gboolean swaps_sides;
+  gboolean reverses_x;
+  gboolean reverses_y;
+} GstEffectTurn;
 
 /* An effect. The kernel's entry is the effect's name. */
 typedef struct {
@@ -38,16 +45,11 @@ typedef struct {
   gboolean in_place;
   /* How the output's caps may differ from the input's. */
   GstEffectConverts converts;
-  /* Changes the size of an input in pixels to the default size of the output.
-   * @params are complete. NULL if the size stays the same. */
-  void (*get_size) (const GstStructure *params, gint *width, gint *height);
   /* The size of the tile of pixels for which a thread is launched, the same as
    * in the source's pragma; 0 counts as 1. */
   guint tile_x, tile_y;
-  /* Whether pixels are moved to other places in a frame of the same size, so
-   * that metas with places are wrong. @params (nullable) are complete. NULL if
-   * they never are. */
-  gboolean (*moves_pixels) (const GstStructure *params);
+  /* Whether the parameter "method" is a GstVideoOrientationMethod. */
+  gboolean turns;
 } GstEffect;
 
 /* All effects, sorted by name; the last entry has no name. */
@@ -56,23 +58,25 @@ const GstEffect *gst_effects_list (void);
 /* Returns NULL if there is no effect of that name. */
 const GstEffect *gst_effect_find (const gchar *name);
 
-/* Returns a list for messages, such as "blur, copy, gain". The caller frees it.
- */
+/* Returns how the picture is turned or mirrored, or NULL if it is not. @effect
+ * and @params may be NULL; @params are complete. */
+const GstEffectTurn *gst_effect_get_turn (
+    const GstEffect *effect, const GstStructure *params);
+
+/* Returns a list, such as "blur, copy, gain". The caller frees it. */
 gchar *gst_effects_get_names (void);
 
 /* Returns the CUDA source. The caller frees it. */
 gchar *gst_effect_get_source (const GstEffect *effect);
 
-/* Returns the effect as PTX, or NULL if it was not compiled with the plugin.
- * The caller unrefs it. */
+/* Returns PTX, or NULL if none is in the plugin. The caller unrefs it. */
 GBytes *gst_effect_get_image (const GstEffect *effect);
 
-/* Returns all parameters of the effect, in their order and with their types.
- * The values are those of the fields of the same names in @given (nullable), or
- * defaults. The caller frees the result. Returns NULL without an error if the
- * effect has no parameters, and NULL with @error set (GST_VKGDR_ERROR_ARGUMENT)
- * if @given has a field that the effect does not have, or a type that cannot be
- * converted. */
+/* Returns all parameters of the effect, in their order and with their types:
+ * those in @given (nullable), by name, or defaults. The caller frees the
+ * result. Returns NULL without an error if the effect has none, and NULL with
+ * @error set (GST_VKGDR_ERROR_ARGUMENT) if @given has others, or other types.
+ */
 GstStructure *gst_effect_complete_params (
     const GstEffect *effect, const GstStructure *given, GError **error);
 

@@ -21,13 +21,12 @@ describe_caps (const GstCaps *caps)
   return text;
 }
 
-/* Returns the name of the element to which @pad is linked. The caller frees it.
- */
+/* Returns the name of the element or bin to which @pad is linked. The caller
+ * frees it. */
 static gchar *
 get_neighbour (GstPad *pad, const gchar *otherwise)
 {
-  GstPad *peer = gst_pad_get_peer (pad);
-  GstObject *object = GST_OBJECT (peer);
+  GstObject *object = GST_OBJECT (gst_pad_get_peer (pad));
   gchar *name;
 
   while (object && !GST_IS_ELEMENT (object)) {
@@ -53,22 +52,6 @@ has_device_memory (const GstCaps *caps)
   return gst_caps_is_any (caps);
 }
 
-static gchar *
-explain_memory (GstCudaFilter *self, const GstCaps *caps)
-{
-  gchar *upstream =
-      get_neighbour (GST_BASE_TRANSFORM_SINK_PAD (self), "upstream");
-  gchar *given = describe_caps (caps);
-  gchar *text = g_strdup_printf (
-      "Put vkgdrupload between %s and this element, which accepts only GPU "
-      "memory: %s sends %s",
-      upstream, upstream, given);
-
-  g_free (given);
-  g_free (upstream);
-  return text;
-}
-
 /* Returns the reason why the kernel does not accept the media type of the
  * stream. */
 static gchar *
@@ -77,32 +60,25 @@ explain_media (GstCudaFilter *self, const GstCudaRules *rules)
   const GstEffect *effect;
   gboolean is_pixel;
 
-  GST_OBJECT_LOCK (self);
-  effect = gst_cuda_choice_get_effect (&self->requested.choice);
-  is_pixel = gst_cuda_choice_is_pixel (&self->requested.choice);
-  GST_OBJECT_UNLOCK (self);
   if (!rules->takes_video)
     return g_strdup (
         "The kernel works on audio and bytes: one for video has VkgdrFrame as "
         "its first two parameters");
-  if (effect)
-    return g_strdup_printf (
-        "The kernel %s works on video: give one of your own for audio and "
-        "bytes, with location= or source=",
-        effect->name);
-  if (is_pixel)
-    return g_strdup (
-        "pixel= works on video: give a kernel for audio and bytes, with "
-        "location= or source=");
-  return g_strdup (
-      "The kernel works on video: one for audio and bytes has VkgdrSamples as "
-      "its first two parameters");
+  GST_OBJECT_LOCK (self);
+  effect = gst_cuda_choice_get_effect (&self->requested.choice);
+  is_pixel = gst_cuda_choice_is_pixel (&self->requested.choice);
+  GST_OBJECT_UNLOCK (self);
+  return g_strdup_printf (
+      "The kernel %s works on video: give one of your own for audio and bytes, "
+      "with location= or source=, whose first two parameters are VkgdrSamples",
+      effect     ? effect->name
+      : is_pixel ? "of pixel="
+                 : "that is set");
 }
 
-/* Returns the reason why kernels cannot be run on the format of @caps, or NULL
- * if they can, or if the format is not fixed. */
+/* Returns the reason why kernels cannot be run on the formats of @caps. */
 static gchar *
-explain_format (const GstCaps *caps)
+explain_format (const GstCaps *caps, const gchar *given)
 {
   GstVideoInfo info;
   GError *error = NULL;
@@ -110,34 +86,37 @@ explain_format (const GstCaps *caps)
 
   if (!gst_caps_is_fixed (caps) || !gst_video_info_from_caps (&info, caps)
       || gst_vkgdr_kernel_check_info (&info, &error))
-    return NULL;
+    return g_strdup_printf (
+        "Kernels cannot be run on any of the formats in %s: convert the frames "
+        "first, with videoconvert",
+        given);
   text = g_strdup (error->message);
   g_error_free (error);
   return text;
 }
 
+/* Returns the reason why the kernel accepts no part of @caps. */
 static gchar *
-explain_kept (GstCudaFilter *self, const GstCudaRules *rules, GstCaps *caps)
+explain_input (GstCudaFilter *self, const GstCudaRules *rules, GstCaps *caps)
 {
   GstCudaRules all = { TRUE, TRUE };
   GstCaps *kept = gst_cuda_caps_keep (&all, caps);
-  gboolean is_readable = !gst_caps_is_empty (kept);
-  gchar *text, *given;
+  gchar *upstream =
+      get_neighbour (GST_BASE_TRANSFORM_SINK_PAD (self), "upstream");
+  gchar *given = describe_caps (caps), *text;
 
-  gst_caps_unref (kept);
   if (!has_device_memory (caps))
-    return explain_memory (self, caps);
-  if (is_readable)
-    return explain_media (self, rules);
-  text = explain_format (caps);
-  if (text)
-    return text;
-  given = describe_caps (caps);
-  text = g_strdup_printf (
-      "Kernels cannot be run on any of the formats in %s: convert the frames "
-      "first, with videoconvert",
-      given);
+    text = g_strdup_printf (
+        "Put vkgdrupload between %s and this element, which accepts only GPU "
+        "memory: %s sends %s",
+        upstream, upstream, given);
+  else if (!gst_caps_is_empty (kept))
+    text = explain_media (self, rules);
+  else
+    text = explain_format (caps, given);
+  gst_caps_unref (kept);
   g_free (given);
+  g_free (upstream);
   return text;
 }
 
@@ -179,18 +158,30 @@ find_unknown_format (const GstCaps *caps)
   return NULL;
 }
 
-/* Returns the reason why downstream, which accepts @all, accepts none of
- * @possible. The cure comes first, because caps are long. */
+/* Returns the reason if downstream accepts none of @possible, else NULL. The
+ * cure comes first, because caps are long. */
 static gchar *
-describe_refusal (GstPad *pad, const GstCaps *possible, const GstCaps *all)
+explain_downstream (GstCudaFilter *self, GstCaps *possible)
 {
-  gchar *downstream = get_neighbour (pad, "downstream");
-  gchar *given = describe_caps (possible), *accepted = describe_caps (all);
-  const gchar *unknown = find_unknown_format (all);
-  GString *text = g_string_new (NULL);
+  GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD (self);
+  gchar *downstream, *given, *accepted;
+  GstCaps *all;
+  GString *text;
 
-  if (unknown)
-    g_string_printf (text, "%s is no format of GStreamer. ", unknown);
+  all = gst_pad_peer_query_caps (pad, possible);
+  if (!gst_pad_is_linked (pad) || gst_caps_is_any (possible)
+      || !gst_caps_is_empty (all)) {
+    gst_caps_unref (all);
+    return NULL;
+  }
+  gst_caps_take (&all, gst_pad_peer_query_caps (pad, NULL));
+  text = g_string_new (NULL);
+  downstream = get_neighbour (pad, "downstream");
+  given = describe_caps (possible);
+  accepted = describe_caps (all);
+  if (find_unknown_format (all))
+    g_string_printf (
+        text, "%s is no format of GStreamer. ", find_unknown_format (all));
   if (!has_device_memory (all))
     g_string_append_printf (text,
         "Put vkgdrdownload between this element and %s, or write "
@@ -202,27 +193,8 @@ describe_refusal (GstPad *pad, const GstCaps *possible, const GstCaps *all)
   g_free (accepted);
   g_free (given);
   g_free (downstream);
+  gst_caps_unref (all);
   return g_string_free (text, FALSE);
-}
-
-/* Returns the reason if downstream accepts none of @possible, else NULL. */
-static gchar *
-explain_downstream (GstCudaFilter *self, GstCaps *possible)
-{
-  GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD (self);
-  GstCaps *some, *all;
-  gchar *text = NULL;
-
-  if (!gst_pad_is_linked (pad) || gst_caps_is_any (possible))
-    return NULL;
-  some = gst_pad_peer_query_caps (pad, possible);
-  if (gst_caps_is_empty (some)) {
-    all = gst_pad_peer_query_caps (pad, NULL);
-    text = describe_refusal (pad, possible, all);
-    gst_caps_unref (all);
-  }
-  gst_caps_unref (some);
-  return text;
 }
 
 /* Returns the reason why the negotiation fails, or NULL if none is found. */
@@ -239,41 +211,33 @@ find_reason (GstCudaFilter *self, GstCaps *caps)
   if (gst_caps_is_any (caps))
     text = explain_downstream (self, possible);
   else if (gst_caps_is_empty (kept))
-    text = explain_kept (self, &rules, caps);
+    text = explain_input (self, &rules, caps);
   else if (gst_caps_is_empty (possible) && rules.output)
     text = explain_output_caps (self, &rules, caps);
   else
     text = explain_downstream (self, possible);
   gst_caps_unref (possible);
   gst_caps_unref (kept);
-  gst_cuda_rules_clear (&rules);
+  gst_clear_caps (&rules.output);
   return text;
-}
-
-/* Whether the last error was for the same caps, which upstream may send more
- * than once. */
-static gboolean
-was_reported (GstCudaFilter *self, GstCaps *caps)
-{
-  gboolean is_same;
-
-  GST_OBJECT_LOCK (self);
-  is_same = self->refused && gst_caps_is_equal (self->refused, caps);
-  gst_caps_replace (&self->refused, caps);
-  GST_OBJECT_UNLOCK (self);
-  return is_same;
 }
 
 gboolean
 gst_cuda_filter_explain (GstCudaFilter *self, GstCaps *caps)
 {
   gchar *text = find_reason (self, caps);
+  gboolean is_same;
 
-  if (text && !was_reported (self, caps))
-    GST_ELEMENT_ERROR (
-        self, STREAM, WRONG_TYPE, ("%s.", text), ("%" GST_PTR_FORMAT, caps));
   if (!text)
     return FALSE;
+  /* Upstream may send the same caps more than once. */
+  GST_OBJECT_LOCK (self);
+  is_same = self->refused && gst_caps_is_equal (self->refused, caps);
+  gst_caps_replace (&self->refused, caps);
+  GST_OBJECT_UNLOCK (self);
+  if (!is_same)
+    GST_ELEMENT_ERROR (
+        self, STREAM, WRONG_TYPE, ("%s.", text), ("%" GST_PTR_FORMAT, caps));
   g_free (text);
   return TRUE;
 }

@@ -29,37 +29,21 @@ kind_of (const GstVideoFormatInfo *format)
 
 /* --- which structure ----------------------------------------------------- */
 
+/* Whether @s allows the values of @wanted (transfer full). */
 static gboolean
-allows_string (
-    const GstStructure *structure, const gchar *field, const gchar *string)
+allows (const GstStructure *s, GstStructure *wanted)
 {
-  const GValue *allowed = gst_structure_get_value (structure, field);
-  GValue value = G_VALUE_INIT;
-  gboolean ok;
+  gboolean ok = gst_structure_can_intersect (s, wanted);
 
-  if (!allowed)
-    return TRUE;
-  g_value_init (&value, G_TYPE_STRING);
-  g_value_set_string (&value, string);
-  ok = gst_value_intersect (NULL, allowed, &value);
-  g_value_unset (&value);
+  gst_structure_free (wanted);
   return ok;
 }
 
 static gboolean
-allows_int (const GstStructure *structure, const gchar *field, gint number)
+allows_size (const GstStructure *s, gint width, gint height)
 {
-  const GValue *allowed = gst_structure_get_value (structure, field);
-  GValue value = G_VALUE_INIT;
-  gboolean ok;
-
-  if (!allowed)
-    return TRUE;
-  g_value_init (&value, G_TYPE_INT);
-  g_value_set_int (&value, number);
-  ok = gst_value_intersect (NULL, allowed, &value);
-  g_value_unset (&value);
-  return ok;
+  return allows (s, gst_structure_new ("video/x-raw", "width", G_TYPE_INT,
+                        width, "height", G_TYPE_INT, height, NULL));
 }
 
 /* Returns the structure of @others (transfer full) that needs the least
@@ -78,9 +62,11 @@ pick (GstCaps *others, const GstCaps *caps, const GstVideoInfo *info,
   for (i = 0; i < gst_caps_get_size (others); i++) {
     const GstStructure *s = gst_caps_get_structure (others, i);
 
-    score = allows_string (s, "format", GST_VIDEO_INFO_NAME (info)) ? 4 : 0;
-    if (allows_int (s, "width", size->width)
-        && allows_int (s, "height", size->height))
+    score = allows (s, gst_structure_new ("video/x-raw", "format",
+                           G_TYPE_STRING, GST_VIDEO_INFO_NAME (info), NULL))
+                ? 4
+                : 0;
+    if (allows_size (s, size->width, size->height))
       score += 2;
     if (gst_vkgdr_caps_features_are_cuda (gst_caps_get_features (others, i))
         == is_cuda)
@@ -148,26 +134,17 @@ static const GstVideoFormatInfo *
 fix_format (GstStructure *s, const GstVideoFormatInfo *in)
 {
   const GValue *formats = gst_structure_get_value (s, "format");
-  const GstVideoFormatInfo *best = NULL;
-  gint best_rate = G_MININT;
+  const GstVideoFormatInfo *best = formats ? NULL : in;
   guint i;
 
-  if (!formats) {
-    gst_structure_set (
-        s, "format", G_TYPE_STRING, GST_VIDEO_FORMAT_INFO_NAME (in), NULL);
-    return in;
-  }
-  if (!GST_VALUE_HOLDS_LIST (formats))
+  if (formats && !GST_VALUE_HOLDS_LIST (formats))
     return format_of (formats);
-  for (i = 0; i < gst_value_list_get_size (formats); i++) {
+  for (i = 0; formats && i < gst_value_list_get_size (formats); i++) {
     const GstVideoFormatInfo *format =
         format_of (gst_value_list_get_value (formats, i));
-    gint rate = format ? rate_format (in, format) : G_MININT;
 
-    if (rate > best_rate) {
-      best_rate = rate;
+    if (format && (!best || rate_format (in, format) > rate_format (in, best)))
       best = format;
-    }
   }
   if (best)
     gst_structure_set (
@@ -177,12 +154,10 @@ fix_format (GstStructure *s, const GstVideoFormatInfo *in)
 
 /* --- colours ------------------------------------------------------------- */
 
-/* If @name is not fixed in @s, sets it to the value in @in. */
+/* Sets a field that is not fixed in @s to @string, if that is allowed. */
 static void
-keep_string (GstStructure *s, const gchar *name, const GstStructure *in)
+prefer_string (GstStructure *s, const gchar *name, const gchar *string)
 {
-  const gchar *string = gst_structure_get_string (in, name);
-
   if (!string)
     return;
   if (!gst_structure_has_field (s, name))
@@ -191,42 +166,38 @@ keep_string (GstStructure *s, const gchar *name, const GstStructure *in)
     gst_structure_fixate_field_string (s, name, string);
 }
 
-/* Keeps the colorimetry if the samples are of the same kind. */
-static void
-keep_given_colours (GstStructure *s, const GstStructure *in,
-    const GstVideoFormatInfo *in_format, const GstVideoFormatInfo *format)
-{
-  if (kind_of (in_format) != kind_of (format))
-    return;
-  keep_string (s, "colorimetry", in);
-  if (kind_of (format) == YUV
-      && GST_VIDEO_FORMAT_INFO_W_SUB (format, 1)
-             == GST_VIDEO_FORMAT_INFO_W_SUB (in_format, 1)
-      && GST_VIDEO_FORMAT_INFO_H_SUB (format, 1)
-             == GST_VIDEO_FORMAT_INFO_H_SUB (in_format, 1))
-    keep_string (s, "chroma-site", in);
-}
-
-/* Without a colorimetry in the caps, it is a default that depends on the format
- * and the size. If this would change the colorimetry of the input, the latter
- * is set: all of it for samples of the same kind. For another kind, primaries
- * and transfer function, which no kernel converts, are those of the input if
- * its caps (@s) have them, and matrix and range are the default. */
+/* Keeps the colours of @in, whose caps are @given. For samples of the same kind
+ * that is all of the colorimetry. For another kind, no kernel converts
+ * primaries and transfer function, so these are kept if the caps of the input
+ * have them; matrix and range are the default for the format and size of @caps.
+ */
 static GstCaps *
-keep_implied_colours (
-    GstCaps *caps, const GstVideoInfo *in, const GstStructure *s)
+keep_colours (GstCaps *caps, const GstVideoInfo *in, const GstStructure *given,
+    const GstVideoFormatInfo *format)
 {
+  GstStructure *s = gst_caps_get_structure (caps, 0);
+  gboolean is_given = gst_structure_has_field (given, "colorimetry");
+  gboolean is_same = kind_of (in->finfo) == kind_of (format);
   GstVideoColorimetry kept = in->colorimetry;
+  gchar *colorimetry = gst_video_colorimetry_to_string (&kept);
   GstVideoInfo out;
-  gchar *colorimetry;
 
-  if (!gst_video_info_from_caps (&out, caps)
+  if (is_same && kind_of (format) == YUV
+      && GST_VIDEO_FORMAT_INFO_W_SUB (format, 1)
+             == GST_VIDEO_FORMAT_INFO_W_SUB (in->finfo, 1)
+      && GST_VIDEO_FORMAT_INFO_H_SUB (format, 1)
+             == GST_VIDEO_FORMAT_INFO_H_SUB (in->finfo, 1))
+    prefer_string (
+        s, "chroma-site", gst_structure_get_string (given, "chroma-site"));
+  if (is_same && (is_given || gst_structure_has_field (s, "colorimetry")))
+    prefer_string (s, "colorimetry", colorimetry);
+  g_free (colorimetry);
+  caps = gst_caps_fixate (caps);
+  if ((!is_same && !is_given) || !gst_video_info_from_caps (&out, caps)
       || gst_structure_has_field (
           gst_caps_get_structure (caps, 0), "colorimetry"))
     return caps;
-  if (kind_of (in->finfo) != kind_of (out.finfo)) {
-    if (!gst_structure_has_field (s, "colorimetry"))
-      return caps;
+  if (!is_same) {
     kept.matrix = out.colorimetry.matrix;
     kept.range = out.colorimetry.range;
   }
@@ -241,24 +212,16 @@ keep_implied_colours (
 
 /* --- size ---------------------------------------------------------------- */
 
-static gboolean
-get_fixed (const GstStructure *s, const gchar *field, gint *number)
+/* Sets @field to the allowed number that is nearest to *@number, and *@number
+ * to the result. */
+static void
+fix_int (GstStructure *s, const gchar *field, gint *number)
 {
-  return gst_structure_get_int (s, field, number);
-}
-
-/* Sets @field to the allowed number that is nearest to @wanted. Returns TRUE if
- * this is @wanted itself. */
-static gboolean
-fix_int (GstStructure *s, const gchar *field, gint wanted)
-{
-  gint number = 0;
-
   if (!gst_structure_has_field (s, field))
-    gst_structure_set (s, field, G_TYPE_INT, wanted, NULL);
+    gst_structure_set (s, field, G_TYPE_INT, *number, NULL);
   else
-    gst_structure_fixate_field_nearest_int (s, field, wanted);
-  return gst_structure_get_int (s, field, &number) && number == wanted;
+    gst_structure_fixate_field_nearest_int (s, field, *number);
+  gst_structure_get_int (s, field, number);
 }
 
 /* Returns @number * @n / @d, rounded, but at least 1. */
@@ -287,28 +250,25 @@ width_for (const Size *size, gint height)
 /* Sets both sides: to the same size if possible, else to one with the same
  * aspect ratio, else to the nearest width and height. */
 static void
-fix_both (GstStructure *s, const Size *size)
+fix_sides (GstStructure *s, const Size *size, gint *width, gint *height)
 {
-  GstStructure *attempt;
-  gint width, height;
+  *width = size->width;
+  *height = size->height;
+  if (gst_structure_get_int (s, "width", width)) {
+    *height = height_for (size, *width);
+  } else if (gst_structure_get_int (s, "height", height)) {
+    *width = width_for (size, *height);
+  } else if (!allows_size (s, *width, *height)) {
+    GstStructure *attempt = gst_structure_copy (s);
 
-  if (allows_int (s, "width", size->width)
-      && allows_int (s, "height", size->height)) {
-    fix_int (s, "width", size->width);
-    fix_int (s, "height", size->height);
-    return;
+    fix_int (attempt, "width", width);
+    fix_int (attempt, "height", height);
+    gst_structure_free (attempt);
+    if (allows_size (s, *width, height_for (size, *width)))
+      *height = height_for (size, *width);
+    else if (allows_size (s, width_for (size, *height), *height))
+      *width = width_for (size, *height);
   }
-  attempt = gst_structure_copy (s);
-  fix_int (attempt, "width", size->width);
-  fix_int (attempt, "height", size->height);
-  get_fixed (attempt, "width", &width);
-  get_fixed (attempt, "height", &height);
-  gst_structure_free (attempt);
-
-  if (allows_int (s, "height", height_for (size, width)))
-    height = height_for (size, width);
-  else if (allows_int (s, "width", width_for (size, height)))
-    width = width_for (size, height);
   fix_int (s, "width", width);
   fix_int (s, "height", height);
 }
@@ -331,50 +291,23 @@ with_given_pixels (const GstStructure *s, const Size *size)
   return given;
 }
 
-/* Sets the pixel aspect ratio that keeps the display aspect ratio, if allowed.
+/* Sets width, height and the pixel aspect ratio, so that the picture keeps its
+ * display aspect ratio. A side that was computed from the other one is wrong by
+ * at most half a pixel. The pixel aspect ratio is not changed to correct this.
  */
-static void
-fix_pixels (GstStructure *s, const Size *size)
-{
-  gint width, height, n, d;
-
-  if (!get_fixed (s, "width", &width) || !get_fixed (s, "height", &height))
-    return;
-  if (!gst_util_fraction_multiply (
-          size->width, size->height, height, width, &n, &d)
-      || !gst_util_fraction_multiply (n, d, size->par_n, size->par_d, &n, &d))
-    return;
-  if (gst_structure_has_field (s, "pixel-aspect-ratio"))
-    gst_structure_fixate_field_nearest_fraction (s, "pixel-aspect-ratio", n, d);
-  else if (n != d)
-    gst_structure_set (s, "pixel-aspect-ratio", GST_TYPE_FRACTION, n, d, NULL);
-}
-
-/* A side that was computed from the other one is wrong by at most half a pixel.
- * The pixel aspect ratio is not changed to correct this. */
 static void
 fix_size (GstStructure *s, const Size *natural)
 {
   Size size = with_given_pixels (s, natural);
-  gint width, height;
-  gboolean is_exact = FALSE;
+  gint width, height, n, d;
 
-  if (get_fixed (s, "width", &width)) {
-    if (!get_fixed (s, "height", &height))
-      is_exact = fix_int (s, "height", height_for (&size, width));
-  } else if (get_fixed (s, "height", &height)) {
-    is_exact = fix_int (s, "width", width_for (&size, height));
-  } else {
-    fix_both (s, &size);
-    get_fixed (s, "width", &width);
-    get_fixed (s, "height", &height);
-    is_exact = height == height_for (&size, width)
-               || width == width_for (&size, height);
-  }
-  if (!is_exact) {
-    fix_pixels (s, natural);
+  fix_sides (s, &size, &width, &height);
+  if (height != height_for (&size, width) && width != width_for (&size, height)
+      && (!gst_util_fraction_multiply (
+              natural->width, natural->height, height, width, &n, &d)
+          || !gst_util_fraction_multiply (
+              n, d, natural->par_n, natural->par_d, &size.par_n, &size.par_d)))
     return;
-  }
   if (gst_structure_has_field (s, "pixel-aspect-ratio"))
     gst_structure_fixate_field_nearest_fraction (
         s, "pixel-aspect-ratio", size.par_n, size.par_d);
@@ -383,8 +316,8 @@ fix_size (GstStructure *s, const Size *natural)
         size.par_d, NULL);
 }
 
-/* Computes the default size of the output. An effect that rotates the picture
- * by 90 degrees rotates its pixels, too. */
+/* Computes the default size of the output. If the picture is rotated by 90
+ * degrees, so are its pixels. */
 static Size
 get_natural_size (const GstCudaRules *rules, GstPadDirection direction,
     const GstVideoInfo *info)
@@ -392,32 +325,21 @@ get_natural_size (const GstCudaRules *rules, GstPadDirection direction,
   Size size = { GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info),
     MAX (GST_VIDEO_INFO_PAR_N (info), 1),
     MAX (GST_VIDEO_INFO_PAR_D (info), 1) };
-  gint width = 1000, height = 2000;
+  Size swapped = { size.height, size.width, size.par_d, size.par_n };
 
-  if (direction != GST_PAD_SINK)
-    return size;
-  gst_cuda_caps_get_size (rules, &size.width, &size.height);
-  gst_cuda_caps_get_size (rules, &width, &height);
-  if (width == 2000 && height == 1000) {
-    gint n = size.par_n;
-
-    size.par_n = size.par_d;
-    size.par_d = n;
-  }
-  return size;
+  return direction == GST_PAD_SINK && rules->swaps_sides ? swapped : size;
 }
 
 GstCaps *
 gst_cuda_caps_fixate (const GstCudaRules *rules, GstPadDirection direction,
     GstCaps *caps, GstCaps *others)
 {
+  const GstStructure *in = gst_caps_get_structure (caps, 0);
   const GstVideoFormatInfo *format;
-  const GstStructure *in;
   GstVideoInfo info;
   GstStructure *s;
   Size size;
 
-  in = gst_caps_get_structure (caps, 0);
   if (gst_caps_is_empty (others) || gst_caps_is_any (others)
       || !gst_structure_has_name (in, "video/x-raw")
       || !gst_video_info_from_caps (&info, caps))
@@ -427,8 +349,7 @@ gst_cuda_caps_fixate (const GstCudaRules *rules, GstPadDirection direction,
   others = pick (others, caps, &info, &size);
   s = gst_caps_get_structure (others, 0);
   format = fix_format (s, info.finfo);
-  if (format)
-    keep_given_colours (s, in, info.finfo, format);
   fix_size (s, &size);
-  return keep_implied_colours (gst_caps_fixate (others), &info, in);
+  return format ? keep_colours (others, &info, in, format)
+                : gst_caps_fixate (others);
 }

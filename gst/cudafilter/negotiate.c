@@ -18,13 +18,14 @@ static gpointer parent_class;
 
 /* --- rules --------------------------------------------------------------- */
 
-/* Sets the rules that depend on the kernel. @loaded is NULL if the kernel has
- * not been loaded yet. */
+/* Adds what depends on the kernel. @loaded is NULL if it has not been loaded
+ * yet. @params are those of the effect. */
 static void
-take_kernel_rules (GstCudaRules *rules, const GstCudaLoaded *loaded,
-    const GstEffect *effect, gboolean is_pixel)
+set_kernel (GstCudaRules *rules, const GstCudaLoaded *loaded,
+    const GstEffect *effect, gboolean is_pixel, const GstStructure *params)
 {
   gboolean is_own = !effect && !is_pixel;
+  const GstEffectTurn *turn;
 
   rules->takes_video =
       !is_own || !loaded || gst_vkgdr_kernel_takes_frames (loaded->kernel);
@@ -36,54 +37,45 @@ take_kernel_rules (GstCudaRules *rules, const GstCudaLoaded *loaded,
     rules->converts = GST_EFFECT_CONVERTS_FORMAT;
   else
     rules->converts = GST_EFFECT_CONVERTS_FORMAT | GST_EFFECT_CONVERTS_SIZE;
-  rules->get_size = effect ? effect->get_size : NULL;
+  turn = gst_effect_get_turn (effect, params);
+  rules->swaps_sides = turn && turn->swaps_sides;
 }
 
-static void
-take_output (GstCudaRules *rules, GstCaps *output, gboolean is_in_any_memory)
+static GstCudaRules
+get_pair_rules (const GstCudaPair *pair)
 {
-  rules->output = output ? gst_caps_ref (output) : NULL;
-  rules->is_in_any_memory = is_in_any_memory;
+  const GstCudaLoaded *loaded = pair->loaded;
+  GstCudaRules rules = { .output = pair->output };
+
+  set_kernel (
+      &rules, loaded, loaded->effect, loaded->is_pixel, pair->arguments);
+  return rules;
 }
 
-/* Returns the pair that determines caps, or NULL if the requested kernel is not
- * loaded yet. */
-static const GstCudaPair *
-get_deciding_pair_locked (GstCudaFilter *self)
+static GstCudaRules
+get_request_rules (const GstCudaRequest *request)
 {
-  if (self->has_run)
-    return self->running;
-  return self->is_settled ? self->ready : NULL;
+  GstStructure *params = gst_cuda_request_get_values (request);
+  GstCudaRules rules = { .output = request->output };
+
+  set_kernel (&rules, NULL, gst_cuda_choice_get_effect (&request->choice),
+      gst_cuda_choice_is_pixel (&request->choice), params);
+  g_clear_pointer (&params, gst_structure_free);
+  return rules;
 }
 
-static GstStructure *
-copy_params (const GstCudaPair *pair)
-{
-  return pair->arguments ? gst_structure_copy (pair->arguments) : NULL;
-}
-
+/* The running pair determines the caps. Before the first frame, this is the
+ * requested pair, or the request itself while its kernel is not loaded. */
 void
 gst_cuda_filter_take_rules (GstCudaFilter *self, GstCudaRules *rules)
 {
-  const GstCudaRequest *request = &self->requested;
   const GstCudaPair *pair;
 
-  memset (rules, 0, sizeof (*rules));
   GST_OBJECT_LOCK (self);
-  pair = get_deciding_pair_locked (self);
-  if (pair) {
-    take_kernel_rules (
-        rules, pair->loaded, pair->loaded->effect, pair->loaded->is_pixel);
-    take_output (rules, pair->output, pair->output_is_in_any_memory);
-  } else {
-    take_kernel_rules (rules, NULL,
-        gst_cuda_choice_get_effect (&request->choice),
-        gst_cuda_choice_is_pixel (&request->choice));
-    take_output (rules, request->output, request->output_is_in_any_memory);
-  }
-  if (rules->get_size)
-    rules->params =
-        pair ? copy_params (pair) : gst_cuda_request_get_values (request);
+  pair = self->has_run ? self->running : self->is_settled ? self->ready : NULL;
+  *rules = pair ? get_pair_rules (pair) : get_request_rules (&self->requested);
+  if (rules->output)
+    gst_caps_ref (rules->output);
   GST_OBJECT_UNLOCK (self);
 }
 
@@ -116,7 +108,7 @@ gst_cuda_filter_transform_caps (GstBaseTransform *trans,
   result = gst_cuda_caps_transform (&rules, direction, caps);
   if (filter)
     result = apply_filter (&rules, result, filter);
-  gst_cuda_rules_clear (&rules);
+  gst_clear_caps (&rules.output);
   return result;
 }
 
@@ -128,7 +120,7 @@ gst_cuda_filter_fixate_caps (GstBaseTransform *trans, GstPadDirection direction,
 
   gst_cuda_filter_take_rules (GST_CUDA_FILTER (trans), &rules);
   others = gst_cuda_caps_fixate (&rules, direction, caps, others);
-  gst_cuda_rules_clear (&rules);
+  gst_clear_caps (&rules.output);
   return others;
 }
 
@@ -149,78 +141,58 @@ gst_cuda_filter_accept_caps (
         &accepted, gst_cuda_caps_transform (&rules, direction, accepted));
   accepts = !gst_caps_is_empty (accepted);
   gst_caps_unref (accepted);
-  gst_cuda_rules_clear (&rules);
+  gst_clear_caps (&rules.output);
   return accepts;
-}
-
-/* Returns the caps of the input for a caps query. In the base class's answer,
- * @all, the caps of downstream come first, restricted by the property
- * output-caps. But this property must not restrict the input. If it is set,
- * the result is made without it. */
-static GstCaps *
-remove_output_restriction (GstCudaFilter *self, GstCaps *all, GstCaps *filter)
-{
-  GstCudaRules rules;
-  GstCaps *caps = gst_caps_ref (all);
-
-  gst_cuda_filter_take_rules (self, &rules);
-  if (rules.output && !gst_caps_is_empty (all)) {
-    gst_clear_caps (&rules.output);
-    gst_caps_take (&caps, gst_caps_new_any ());
-    gst_caps_take (&caps, gst_cuda_caps_transform (&rules, GST_PAD_SRC, caps));
-    caps = apply_filter (&rules, caps, filter);
-  }
-  gst_cuda_rules_clear (&rules);
-  return caps;
 }
 
 /* Before a pad is active or linked, the answer is the caps of its template,
  * because the kernel and the neighbours may still change. So elements can be
  * linked even if they cannot work together. The error at the start then names
- * the missing element, which an error of the link could not do. */
+ * the missing element, which an error of the link could not do.
+ *
+ * In the base class's answer @all for the input, the caps of downstream come
+ * first, restricted by the property output-caps. But this property must not
+ * restrict the input. If it is set, the answer is made without it. */
 static void
-answer_caps (GstCudaFilter *self, GstPadDirection direction, GstQuery *query)
+answer_caps (GstCudaFilter *self, GstPad *pad, GstQuery *query)
 {
-  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
-  GstPad *pad = direction == GST_PAD_SINK ? trans->sinkpad : trans->srcpad;
   GstCaps *filter, *all, *answer;
+  GstCudaRules rules;
 
   gst_query_parse_caps (query, &filter);
   gst_query_parse_caps_result (query, &all);
-  if (!GST_PAD_IS_ACTIVE (pad) || (!filter && !gst_pad_is_linked (pad)))
+  gst_cuda_filter_take_rules (self, &rules);
+  if (!GST_PAD_IS_ACTIVE (pad) || (!filter && !gst_pad_is_linked (pad))) {
     answer =
         filter ? gst_caps_ref (filter) : gst_pad_get_pad_template_caps (pad);
-  else if (!filter || gst_caps_is_any (all) || direction == GST_PAD_SRC)
-    return;
-  else
-    answer = remove_output_restriction (self, all, filter);
+  } else if (rules.output && filter && GST_PAD_IS_SINK (pad)
+             && !gst_caps_is_any (all) && !gst_caps_is_empty (all)) {
+    gst_clear_caps (&rules.output);
+    answer = gst_caps_new_any ();
+    gst_caps_take (
+        &answer, gst_cuda_caps_transform (&rules, GST_PAD_SRC, answer));
+    answer = apply_filter (&rules, answer, filter);
+  } else {
+    answer = gst_caps_ref (all);
+  }
+  gst_clear_caps (&rules.output);
   gst_query_set_caps_result (query, answer);
   gst_caps_unref (answer);
 }
 
-/* Returns all caps of upstream that name a memory. Caps for any memory are left
- * out, because they do not tell which memory upstream will use. */
-static GstCaps *
-query_upstream (GstPad *pad)
-{
-  GstCaps *all = gst_pad_peer_query_caps (pad, NULL);
-  guint i;
-
-  if (gst_caps_is_any (all))
-    return all;
-  all = gst_caps_make_writable (all);
-  for (i = gst_caps_get_size (all); i > 0; i--)
-    if (gst_caps_features_is_any (gst_caps_get_features (all, i - 1)))
-      gst_caps_remove_structure (all, i - 1);
-  return all;
-}
-
-/* Upstream found no caps in common, so its stream ends without any. */
+/* Upstream found no caps in common, so its stream ends without any. Its caps
+ * for any memory do not tell which memory it would use. */
 static void
 explain_missing_caps (GstCudaFilter *self)
 {
-  GstCaps *all = query_upstream (GST_BASE_TRANSFORM_SINK_PAD (self));
+  GstCaps *all =
+      gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SINK_PAD (self), NULL);
+  guint i;
 
+  all = gst_caps_make_writable (all);
+  for (i = gst_caps_is_any (all) ? 0 : gst_caps_get_size (all); i > 0; i--)
+    if (gst_caps_features_is_any (gst_caps_get_features (all, i - 1)))
+      gst_caps_remove_structure (all, i - 1);
   gst_cuda_filter_explain (self, gst_caps_is_empty (all) ? GST_CAPS_ANY : all);
   gst_caps_unref (all);
 }
@@ -232,67 +204,41 @@ gst_cuda_filter_query (
   if (!GST_BASE_TRANSFORM_CLASS (parent_class)->query (trans, direction, query))
     return FALSE;
   if (GST_QUERY_TYPE (query) == GST_QUERY_CAPS)
-    answer_caps (GST_CUDA_FILTER (trans), direction, query);
+    answer_caps (GST_CUDA_FILTER (trans),
+        direction == GST_PAD_SINK ? trans->sinkpad : trans->srcpad, query);
   return TRUE;
 }
 
 /* --- changes of the kernel ------------------------------------------------ */
 
-/* Stores the properties on which the caps depend. Returns TRUE if they have
- * changed. */
 static gboolean
-note_rules (GstCudaFilter *self)
+have_same_caps (const GstCudaPair *one, const GstCudaPair *other)
 {
-  GstCudaAgreed now = { 0 };
-  GstCudaRules rules;
-  gboolean is_new;
+  GstCudaRules rules = get_pair_rules (one);
+  GstCudaRules others = get_pair_rules (other);
 
-  gst_cuda_filter_take_rules (self, &rules);
-  now.converts = rules.converts;
-  now.takes_video = rules.takes_video;
-  now.output = g_steal_pointer (&rules.output);
-  now.output_is_in_any_memory = rules.is_in_any_memory;
-  if (self->is_video && rules.get_size) {
-    const GstVideoInfo *info =
-        gst_vkgdr_video_filter_get_input_info (GST_VKGDR_VIDEO_FILTER (self));
-
-    now.width = GST_VIDEO_INFO_WIDTH (info);
-    now.height = GST_VIDEO_INFO_HEIGHT (info);
-    gst_cuda_caps_get_size (&rules, &now.width, &now.height);
-  }
-  gst_cuda_rules_clear (&rules);
-  is_new =
-      now.converts != self->agreed.converts
-      || now.takes_video != self->agreed.takes_video
-      || now.output_is_in_any_memory != self->agreed.output_is_in_any_memory
-      || now.width != self->agreed.width || now.height != self->agreed.height
-      || (now.output != self->agreed.output
-          && (!now.output || !self->agreed.output
-              || !gst_caps_is_equal (now.output, self->agreed.output)));
-  gst_clear_caps (&self->agreed.output);
-  self->agreed = now;
-  return is_new;
+  return gst_cuda_rules_is_equal (&rules, &others);
 }
 
 /* Uses the newest pair that is ready. */
 static gboolean
 update (GstCudaFilter *self)
 {
+  GstCudaPair *old = self->running ? gst_cuda_pair_ref (self->running) : NULL;
   GError *error = NULL;
-  gboolean swapped;
+  gboolean ok = gst_cuda_filter_swap (self, &error);
 
-  if (!gst_cuda_filter_swap (self, &swapped, &error)) {
+  if (!ok) {
     gst_vkgdr_base_transform_post_error (
         GST_VKGDR_BASE_TRANSFORM (self), error);
-    return FALSE;
+  } else if (self->running != old) {
+    gst_vkgdr_filter_set_in_place (GST_VKGDR_FILTER (self),
+        gst_cuda_loaded_may_run_in_place (self->running->loaded));
+    if (!self->has_run || !have_same_caps (old, self->running))
+      gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   }
-  if (!swapped)
-    return TRUE;
-  gst_vkgdr_filter_set_in_place (GST_VKGDR_FILTER (self),
-      gst_cuda_loaded_may_run_in_place (self->running->loaded));
-  if (note_rules (self))
-    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  return TRUE;
+  g_clear_pointer (&old, gst_cuda_pair_unref);
+  return ok;
 }
 
 static GstFlowReturn
@@ -361,24 +307,6 @@ on_event (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 
 /* --- the kind of the stream ----------------------------------------------- */
 
-/* Built-in kernels and expressions work on pixels only. */
-static gboolean
-check_kernel_of_samples (GstCudaFilter *self, GError **error)
-{
-  if (self->running->loaded->effect)
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "the kernel %s works on video: give one of your own for audio and "
-        "bytes, with location= or source=",
-        self->running->loaded->effect->name);
-  else if (self->running->loaded->is_pixel)
-    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "pixel= works on video: give a kernel for audio and bytes, with "
-        "location= or source=");
-  else
-    return TRUE;
-  return FALSE;
-}
-
 static gboolean
 gst_cuda_filter_negotiated (
     GstVkgdrFilter *filter, GstCaps *in_caps, GstCaps *out_caps, GError **error)
@@ -387,13 +315,9 @@ gst_cuda_filter_negotiated (
   GstCudaFilter *self = GST_CUDA_FILTER (filter);
 
   self->is_video = gst_structure_has_name (s, "video/x-raw");
-  if (self->is_video) {
-    if (!GST_VKGDR_FILTER_CLASS (parent_class)
-             ->negotiated (filter, in_caps, out_caps, error))
-      return FALSE;
-    note_rules (self);
-    return TRUE;
-  }
+  if (self->is_video)
+    return GST_VKGDR_FILTER_CLASS (parent_class)
+        ->negotiated (filter, in_caps, out_caps, error);
   self->is_audio = gst_structure_has_name (s, "audio/x-raw");
   if (self->is_audio
       && !gst_audio_info_from_caps (&self->audio_info, in_caps)) {
@@ -401,7 +325,7 @@ gst_cuda_filter_negotiated (
         "These caps are no audio that a kernel can work on");
     return FALSE;
   }
-  return check_kernel_of_samples (self, error);
+  return TRUE;
 }
 
 static gboolean

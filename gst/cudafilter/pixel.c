@@ -88,60 +88,27 @@ type_to_c (GType type)
 static gboolean
 is_identifier (const gchar *name)
 {
-  const gchar *p;
+  const gchar *p = name;
 
-  if (!g_ascii_isalpha (*name) && *name != '_')
-    return FALSE;
-  for (p = name; *p; p++)
-    if (!g_ascii_isalnum (*p) && *p != '_')
-      return FALSE;
-  return TRUE;
+  while (g_ascii_isalnum (*p) || *p == '_')
+    p++;
+  return p > name && !*p && !g_ascii_isdigit (*name);
 }
 
 static gboolean
 check_name (const gchar *name, GError **error)
 {
-  if (!is_identifier (name)) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "The parameter \"%s\" cannot be used in a pixel's expression: its name "
-        "may contain only letters, digits and _, and must not begin with a "
-        "digit",
-        name);
-    return FALSE;
-  }
-  if (g_strv_contains (taken, name)
-      || g_ascii_strncasecmp (name, RESERVED_PREFIX, strlen (RESERVED_PREFIX))
-             == 0
-      || g_str_has_prefix (name, "__")) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "The parameter \"%s\" cannot be used in a pixel's expression: the name "
-        "means something else there, give it another",
-        name);
-    return FALSE;
-  }
-  return TRUE;
-}
-
-gboolean
-gst_cuda_pixel_check_params (const GstStructure *params, GError **error)
-{
-  gint i, n = params ? gst_structure_n_fields (params) : 0;
-
-  for (i = 0; i < n; i++) {
-    const gchar *name = gst_structure_nth_field_name (params, i);
-    GType type = gst_structure_get_field_type (params, name);
-
-    if (!check_name (name, error))
-      return FALSE;
-    if (!type_to_c (type)) {
-      g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-          "The parameter \"%s\" of a pixel's expression cannot be a %s: only "
-          "numbers and booleans can be given",
-          name, g_type_name (type));
-      return FALSE;
-    }
-  }
-  return TRUE;
+  if (is_identifier (name) && !g_strv_contains (taken, name)
+      && g_ascii_strncasecmp (name, RESERVED_PREFIX, strlen (RESERVED_PREFIX))
+             != 0
+      && !g_str_has_prefix (name, "__"))
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "The parameter \"%s\" cannot be used in a pixel's expression: its name "
+      "has to consist of letters, digits and _, without a digit at the "
+      "beginning, and must not mean something else there",
+      name);
+  return FALSE;
 }
 
 gboolean
@@ -162,21 +129,43 @@ gst_cuda_pixel_same_params (const GstStructure *one, const GstStructure *other)
   return TRUE;
 }
 
+/* Returns the declarations of the parameters, each after a comma. */
+static GString *
+declare_params (const GstStructure *params, GError **error)
+{
+  gint i, n = params ? gst_structure_n_fields (params) : 0;
+  GString *declared = g_string_new (NULL);
+
+  for (i = 0; i < n; i++) {
+    const gchar *name = gst_structure_nth_field_name (params, i);
+    GType type = gst_structure_get_field_type (params, name);
+    const gchar *c_type = type_to_c (type);
+
+    if (check_name (name, error) && c_type) {
+      g_string_append_printf (declared, ", %s %s", c_type, name);
+      continue;
+    }
+    if (!*error)
+      g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+          "The parameter \"%s\" of a pixel's expression cannot be a %s: only "
+          "numbers and booleans can be given",
+          name, g_type_name (type));
+    g_string_free (declared, TRUE);
+    return NULL;
+  }
+  return declared;
+}
+
 gchar *
 gst_cuda_pixel_make_source (
     const gchar *expression, const GstStructure *params, GError **error)
 {
-  gint i, n = params ? gst_structure_n_fields (params) : 0;
-  GString *declared, *source;
+  GError *reason = NULL;
+  GString *declared = declare_params (params, &reason), *source;
 
-  if (!gst_cuda_pixel_check_params (params, error))
+  if (!declared) {
+    g_propagate_error (error, reason);
     return NULL;
-  declared = g_string_new (NULL);
-  for (i = 0; i < n; i++) {
-    const gchar *name = gst_structure_nth_field_name (params, i);
-
-    g_string_append_printf (declared, ", %s %s",
-        type_to_c (gst_structure_get_field_type (params, name)), name);
   }
   source = g_string_new (NULL);
   g_string_append_printf (source, HEAD, declared->str);

@@ -16,13 +16,6 @@ G_BEGIN_DECLS
 /* The kernel's function. */
 #define GST_CUDA_PIXEL_ENTRY "pixel"
 
-/* Whether the fields of @params (nullable) can be parameters of an expression:
- * their names must be identifiers without another meaning in it, and their
- * values numbers or booleans. If not, sets @error (GST_VKGDR_ERROR_ARGUMENT).
- */
-gboolean gst_cuda_pixel_check_params (
-    const GstStructure *params, GError **error);
-
 /* Whether an expression gives the same kernel with both, because they have the
  * same names and types in the same order. Both may be NULL. */
 gboolean gst_cuda_pixel_same_params (
@@ -30,8 +23,9 @@ gboolean gst_cuda_pixel_same_params (
 
 /* Returns the CUDA source of a kernel that runs @expression for each pixel. Its
  * name is GST_CUDA_PIXEL_ENTRY, and its further parameters are those of @params
- * (nullable). The caller frees the source. Returns NULL with the @error of
- * gst_cuda_pixel_check_params (). */
+ * (nullable). The caller frees the source. Returns NULL with @error set
+ * (GST_VKGDR_ERROR_ARGUMENT) unless their names are identifiers without another
+ * meaning in it, and their values numbers or booleans. */
 gchar *gst_cuda_pixel_make_source (
     const gchar *expression, const GstStructure *params, GError **error);
 

@@ -7,10 +7,6 @@
 
 #define DEFAULT_KERNEL "copy"
 
-/* In milliseconds: much longer than a frame may take, but not longer than users
- * wait for a process that does nothing. */
-#define DEFAULT_KERNEL_TIMEOUT 10000
-
 /* The first ones are in the order of GstCudaChoice. */
 enum {
   PROP_KERNEL = 1,
@@ -62,9 +58,10 @@ set_request (GstCudaFilter *self, guint id, const GValue *value)
       request->params = gst_structure_copy (gst_value_get_structure (value));
     request->news |= GST_CUDA_NEWS_PARAMS;
   } else if (id == PROP_OUTPUT_CAPS) {
-    gst_clear_caps (&request->output);
-    request->output = gst_cuda_caps_complete (
-        gst_value_get_caps (value), &request->output_is_in_any_memory);
+    GstCaps *caps = (GstCaps *) gst_value_get_caps (value);
+
+    gst_caps_replace (
+        &request->output, caps && !gst_caps_is_any (caps) ? caps : NULL);
     request->news |= GST_CUDA_NEWS_OUTPUT;
   } else {
     return FALSE;
@@ -83,16 +80,15 @@ gst_cuda_filter_set_property (
   GST_OBJECT_LOCK (self);
   if (set_request (self, id, value))
     ;
-  else if (id == PROP_WATCH)
+  else if (id == PROP_WATCH) {
     self->watch = g_value_get_boolean (value);
-  else if (id == PROP_KERNEL_TIMEOUT) {
+    g_cond_broadcast (&self->cond);
+  } else if (id == PROP_KERNEL_TIMEOUT) {
     self->kernel_timeout = g_value_get_uint (value);
     self->has_kernel_timeout = TRUE;
   } else
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
   GST_OBJECT_UNLOCK (self);
-  if (id == PROP_WATCH)
-    gst_cuda_filter_wake (self);
 }
 
 /* Called at the end of g_object_set (), when all of its values are stored. */
@@ -182,15 +178,10 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    * - `time`: time stamp in seconds, or 0 if there is none, float
    * - the fields of #GstCudaFilter:params, with their names and types
    *
-   * and all of `vkgdr/kernel.h`. The statements cannot read other pixels. They
-   * work on all formats of RGB, YUV and gray. If several pixels share a sample
-   * of Cb or Cr, it is set to their mean (see vkgdr_shade()). Samples whose
-   * colour is not changed keep their exact value. The padding of formats such
-   * as RGBx is set to its maximum. The output may have another format than the
-   * input, but not another size.
-   *
-   * The compiler's messages have the lines and columns of this text. It is
-   * compiled for the names and types of params.
+   * and all of `vkgdr/kernel.h`, but cannot read other pixels. They work on all
+   * formats (see vkgdr_shade()), and may write another one than that of the
+   * input, but not another size. The compiler's messages have the lines and
+   * columns of this text.
    *
    * Since: 0.1
    */
@@ -202,12 +193,10 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    * GstCudaFilter:compiler-options:
    *
    * Options for the compiler of #GstCudaFilter:location, #GstCudaFilter:source
-   * or #GstCudaFilter:pixel: macros (`-DNAME=VALUE`), folders in which headers
-   * are searched (`-IFOLDER`), and the other options of
-   * #GstVkgdrCompileOptions. Options are separated by blanks. Quotes and
-   * backslashes work as in a shell, but no shell is run. The path of a folder
-   * is relative to the working directory of the process. Built-in kernels and
-   * compiled files ignore the options.
+   * or #GstCudaFilter:pixel: those of #GstVkgdrCompileOptions, such as macros
+   * (`-DNAME=VALUE`) and folders of headers (`-IFOLDER`). They are separated by
+   * blanks, and quoted as in a shell, but no shell is run. Built-in kernels and
+   * compiled files ignore them.
    *
    * Since: 0.2
    */
@@ -231,21 +220,15 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    * GstCudaFilter:params:
    *
    * Arguments of the kernel after the two frames. A kernel of the user gets
-   * them in the order of the fields of the structure. A built-in kernel and
-   * #GstCudaFilter:pixel get them by name. Parameters of built-in kernels have
-   * defaults and may be left out. Reading the property returns the current
-   * values of all parameters.
+   * them in the order of the fields. A built-in kernel and #GstCudaFilter:pixel
+   * get them by name, and a built-in kernel has defaults. Reading the property
+   * returns the current values of all parameters.
    *
-   * New values for the parameters of the running kernel apply from the next
-   * frame on. For all other changes, such as other names or types, a new pair
-   * of kernel and parameters is built in another thread, with all properties of
-   * the same g_object_set(). If the new pair does not fit, the element posts a
-   * warning and continues with the previous pair; before the first frame, it
-   * posts an error.
-   *
-   * Set a kernel and its params with one g_object_set(), in any order. If they
-   * are set one after the other, the previous pair continues with a warning
-   * until both fit together.
+   * New values for the running kernel apply from the next frame on. Any other
+   * change, of these names and types too, is made in another thread, with all
+   * properties of the same g_object_set(). If the kernel and its parameters do
+   * not fit together, the element posts a warning and continues as before;
+   * before the first frame, it posts an error.
    *
    * Since: 0.1
    */
@@ -258,8 +241,9 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    *
    * Whether the file of #GstCudaFilter:location is compiled again when it, or a
    * file that it includes, changes, also if that was while this was %FALSE. The
-   * element posts an info message when it uses the new kernel. Headers of a
-   * CUDA toolkit, and headers that do not exist yet, are not watched.
+   * element posts an info message when it uses the new kernel. The files are
+   * looked at ten times a second, except headers of a CUDA toolkit, and headers
+   * that do not exist yet.
    *
    * Since: 0.1
    */
@@ -270,18 +254,15 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
   /**
    * GstCudaFilter:kernel-timeout:
    *
-   * Milliseconds for which the kernel may run on a frame, or 0: no limit. On
-   * the software device there is no limit unless this property is set. The time
-   * begins when all work is done for which the kernel waits, not when it is
-   * queued.
+   * Milliseconds for which the kernel may run on a frame, or 0: no limit. If it
+   * was not set, it becomes 0 when the element starts on the software device.
+   * The time begins when all work is done for which the kernel waits.
    *
    * A running kernel cannot be ended. If it exceeds the limit, this element
-   * posts an error. The elements that wait for its result post the same error
-   * one second later. Other elements continue, and this pipeline can be
-   * stopped. The driver cannot load a kernel until the running one has ended,
-   * so an element that has to load one posts the same error. Without a limit, a
-   * kernel that does not end blocks the pipeline forever: the pipeline cannot
-   * even be set to NULL.
+   * posts an error, and one second later the elements that wait for its result
+   * or have to load a kernel do. Others continue, and this pipeline can be
+   * stopped. Without a limit, a kernel that does not end blocks the pipeline
+   * forever.
    *
    * Since: 0.1
    */
@@ -289,22 +270,19 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
       "Kernel timeout",
       "Milliseconds for which the kernel may run on a frame before the element "
       "fails (0 = no limit, which is the default on the software device)",
-      0, G_MAXINT, DEFAULT_KERNEL_TIMEOUT,
+      0, G_MAXINT, GST_CUDA_DEFAULT_KERNEL_TIMEOUT,
       G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
   /**
    * GstCudaFilter:output-caps:
    *
    * The caps of the output, if downstream does not determine them, such as
    * `video/x-raw,format=RGBA,width=1280,height=720`. Missing fields are the
-   * same as in the input. If only the width or the height is given, the other
-   * one is chosen so that the picture keeps its aspect ratio. The memory does
-   * not have to be named: the output is always on the device, in the memory
-   * type that downstream requires.
+   * same as in the input; one of width and height follows from the other. The
+   * memory does not have to be named.
    *
-   * For a kernel of the user, all formats and sizes are allowed: the kernel has
-   * to do the conversion that its two frames describe. A built-in kernel allows
-   * only those that it supports, and #GstCudaFilter:pixel allows all formats.
-   * Caps that are not allowed are an error.
+   * A kernel of the user has to do any conversion that its two frames describe,
+   * #GstCudaFilter:pixel converts to all formats, and a built-in kernel as far
+   * as it supports it. Other caps are an error.
    *
    * Since: 0.1
    */
@@ -331,8 +309,7 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    *
    * Blocks of a launch, in x and y ("64x64") or only in x ("128"). If it is
    * empty, there is a thread for each pixel or sample. Otherwise each thread
-   * has to process further pixels at distances of the width and height of the
-   * grid.
+   * also has to process the pixels at multiples of the grid's size.
    *
    * Since: 0.1
    */
@@ -357,7 +334,6 @@ gst_cuda_filter_init_properties (GstCudaFilter *self)
   self->properties.choice.kernel_name = g_strdup (DEFAULT_KERNEL);
   self->properties.choice.block = g_strdup ("");
   self->properties.choice.grid = g_strdup ("");
-  self->properties.output_is_in_any_memory = TRUE;
-  self->kernel_timeout = DEFAULT_KERNEL_TIMEOUT;
+  self->kernel_timeout = GST_CUDA_DEFAULT_KERNEL_TIMEOUT;
   gst_cuda_request_assign (&self->requested, &self->properties);
 }

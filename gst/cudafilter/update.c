@@ -14,32 +14,42 @@
 GST_DEBUG_CATEGORY_EXTERN (gst_cuda_filter_debug);
 #define GST_CAT_DEFAULT gst_cuda_filter_debug
 
-/* Used by the worker's thread only. */
-typedef struct {
+/* How often the kernel's files are looked at, in microseconds: a user who saves
+ * a file does not notice such a delay, and the calls cost nothing. */
+#define POLL_INTERVAL (100 * G_TIME_SPAN_MILLISECOND)
+
+/* The worker of an element that is started. */
+struct _GstCudaWorker {
   GstCudaFilter *filter;
   GstVkgdrContext *context;
+  GThread *thread;
+
+  /* Under the filter's lock. */
+  gboolean is_woken;
+  gboolean is_running;
+
+  /* Used by the worker's thread only. */
   GstCudaRequest request;   /* the last one */
   GstCudaLoaded *candidate; /* the requested kernel, even if its parameters are
                              * not set yet; NULL if it could not be loaded */
-  GstStructure *tried_params; /* params at the last load, or NULL */
-  GstCudaFiles *files;
+  GPtrArray *files;         /* of the kernel */
   gboolean file_changed;
-} Work;
+};
 
 /* --- set properties ------------------------------------------------------- */
 
-/* Makes @pair (transfer full) the pair of the next frame. Returns the former
- * one, which the caller unrefs without the lock. */
-static GstCudaPair *
-publish_locked (GstCudaFilter *self, GstCudaPair *pair)
+static gboolean
+is_pending_locked (GstCudaFilter *self)
 {
-  GstCudaPair *old = self->ready;
+  return self->worker && (self->worker->is_woken || self->worker->is_running);
+}
 
-  /* No frame has used the former pair yet. */
-  if (old && old != self->running && old->is_reload)
-    pair->is_reload = TRUE;
-  g_atomic_pointer_set (&self->ready, pair);
-  return old;
+static void
+wake_locked (GstCudaFilter *self)
+{
+  if (self->worker)
+    self->worker->is_woken = TRUE;
+  g_cond_broadcast (&self->cond);
 }
 
 /* New values of the parameters apply from the next frame on, without the
@@ -50,13 +60,13 @@ set_values_locked (GstCudaFilter *self, GstCudaPair **old)
   GstCudaPair *pair;
 
   if (self->requested.news != GST_CUDA_NEWS_PARAMS || !self->is_settled
-      || gst_cuda_worker_is_busy (self->worker))
+      || is_pending_locked (self))
     return FALSE;
   pair = gst_cuda_pair_new (
       self->ready->loaded, self->requested.params, &self->requested, NULL);
   if (!pair)
     return FALSE;
-  *old = publish_locked (self, pair);
+  *old = g_atomic_pointer_exchange (&self->ready, pair);
   self->requested.news = 0;
   return TRUE;
 }
@@ -75,20 +85,11 @@ gst_cuda_filter_commit (GstCudaFilter *self)
     self->properties.news = 0;
     if (self->worker && !set_values_locked (self, &old)) {
       self->is_settled = self->is_decided = FALSE;
-      gst_cuda_worker_wake (self->worker);
+      wake_locked (self);
     }
   }
   GST_OBJECT_UNLOCK (self);
   g_clear_pointer (&old, gst_cuda_pair_unref);
-}
-
-void
-gst_cuda_filter_wake (GstCudaFilter *self)
-{
-  GST_OBJECT_LOCK (self);
-  if (self->worker)
-    gst_cuda_worker_wake (self->worker);
-  GST_OBJECT_UNLOCK (self);
 }
 
 gboolean
@@ -97,7 +98,7 @@ gst_cuda_filter_is_pending (GstCudaFilter *self)
   gboolean is_pending;
 
   GST_OBJECT_LOCK (self);
-  is_pending = self->worker && gst_cuda_worker_is_busy (self->worker);
+  is_pending = is_pending_locked (self);
   GST_OBJECT_UNLOCK (self);
   return is_pending;
 }
@@ -133,85 +134,47 @@ gst_cuda_filter_get_params (GstCudaFilter *self)
 
 /* --- building a pair ------------------------------------------------------ */
 
-/* An expression is compiled for the names and types of its parameters. */
-static gboolean
-has_to_load (const Work *work)
-{
-  const GstCudaRequest *request = &work->request;
-
-  return work->file_changed || (request->news & GST_CUDA_NEWS_CHOICE)
-         || (gst_cuda_choice_is_pixel (&request->choice)
-             && !gst_cuda_pixel_same_params (
-                 work->tried_params, request->params));
-}
-
-static void
-load (Work *work, GError **error)
-{
-  const GstCudaRequest *request = &work->request;
-
-  g_clear_pointer (&work->candidate, gst_cuda_loaded_unref);
-  g_clear_pointer (&work->tried_params, gst_structure_free);
-  if (request->params)
-    work->tried_params = gst_structure_copy (request->params);
-  work->candidate = gst_cuda_choice_load (
-      &request->choice, work->context, request->params, error);
-}
-
-/* Returns a pair of the requested kernel, or NULL with @error set. Requested
- * parameters that are old may belong to another kernel: if they do not fit, the
- * parameters of the running kernel are used. */
+/* Returns a pair of the requested kernel, or NULL with @error set. Parameters
+ * that were set earlier may belong to another kernel: if they do not fit, those
+ * of the running kernel are used. If the requested kernel is not usable yet,
+ * new parameters that fit the running kernel, and a new output, are meant for
+ * that one. @is_same tells that the requested kernel is the same as before. */
 static GstCudaPair *
-build_requested (Work *work, GstCudaPair *running, GError **error)
+build (
+    GstCudaWorker *work, gboolean is_same, GstCudaPair *running, GError **error)
 {
   const GstCudaRequest *request = &work->request;
+  gboolean has_new_params = request->news & GST_CUDA_NEWS_PARAMS;
   GError *reason = NULL;
   GstCudaPair *pair = NULL;
 
-  if (has_to_load (work))
-    load (work, &reason);
-  else if (!work->candidate)
-    g_set_error_literal (&reason, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "The parameters do not fit the kernel that runs, and the one that was "
-        "asked for could not be loaded");
   if (work->candidate)
     pair =
         gst_cuda_pair_new (work->candidate, request->params, request, &reason);
-  if (!pair && work->candidate && running
-      && !(request->news & GST_CUDA_NEWS_PARAMS))
+  if (!pair && work->candidate && running && !has_new_params)
     pair = gst_cuda_pair_new (work->candidate, running->given, request, NULL);
+  if (!pair && running && is_same)
+    pair = gst_cuda_pair_new (running->loaded,
+        has_new_params ? request->params : running->given, request,
+        reason ? NULL : &reason);
   if (pair)
     g_clear_error (&reason);
-  else
+  else if (reason)
     g_propagate_error (error, reason);
   return pair;
 }
 
-/* If the requested kernel is not usable yet, new parameters that fit the
- * running kernel, and a new output, are meant for that one. */
-static GstCudaPair *
-build_running (Work *work, GstCudaPair *running)
-{
-  const GstCudaRequest *request = &work->request;
-
-  if (!running || (request->news & GST_CUDA_NEWS_CHOICE) || work->file_changed)
-    return NULL;
-  return gst_cuda_pair_new (running->loaded,
-      request->news & GST_CUDA_NEWS_PARAMS ? request->params : running->given,
-      request, NULL);
-}
-
 static void
-publish (Work *work, GstCudaPair *pair)
+publish (GstCudaWorker *work, GstCudaPair *pair)
 {
   GstCudaFilter *self = work->filter;
   GstCudaPair *old;
 
-  pair->is_reload = work->file_changed;
   GST_OBJECT_LOCK (self);
-  old = publish_locked (self, pair);
+  old = g_atomic_pointer_exchange (&self->ready, pair);
   self->is_decided = self->requested.news == 0;
   self->is_settled = self->is_decided && pair->loaded == work->candidate;
+  self->is_reloaded |= work->file_changed;
   g_clear_error (&self->failure);
   GST_OBJECT_UNLOCK (self);
   g_clear_pointer (&old, gst_cuda_pair_unref);
@@ -220,7 +183,7 @@ publish (Work *work, GstCudaPair *pair)
 /* The running pair continues. Before the first frame there is none, and the
  * streaming thread posts the error. Takes ownership of @error. */
 static void
-reject (Work *work, GError *error)
+reject (GstCudaWorker *work, GError *error)
 {
   GstCudaFilter *self = work->filter;
   gboolean is_fatal;
@@ -239,123 +202,146 @@ reject (Work *work, GError *error)
   g_error_free (error);
 }
 
-static void
-build (Work *work, GstCudaPair *running)
-{
-  GError *error = NULL;
-  GstCudaPair *pair = build_requested (work, running, &error);
-
-  if (!pair && (pair = build_running (work, running)))
-    g_clear_error (&error);
-  if (pair)
-    publish (work, pair);
-  else
-    reject (work, error);
-}
-
 /* --- the worker ---------------------------------------------------------- */
 
-static void
-on_file_changed (gpointer user_data)
+/* Copies the request. Returns whether the kernel has to be loaded: a pixel's
+ * expression is compiled for the names and types of its parameters. */
+static gboolean
+take_request (GstCudaWorker *work, gboolean *is_same, GstCudaPair **running)
 {
-  Work *work = user_data;
-
-  GST_DEBUG_OBJECT (work->filter, "the kernel's file changed");
-  work->file_changed = TRUE;
-  gst_cuda_filter_wake (work->filter);
-}
-
-/* Starts or stops watching the kernel's files. */
-static void
-update_watch (Work *work, gboolean watch)
-{
-  GError *error = NULL;
-
-  if (gst_cuda_files_watch (work->files, watch, &error))
-    return;
-  GST_ELEMENT_WARNING (
-      work->filter, RESOURCE, OPEN_READ, ("%s", error->message), (NULL));
-  g_error_free (error);
-}
-
-/* The worker's job. */
-static void
-work_do (gpointer user_data)
-{
-  Work *work = user_data;
   GstCudaFilter *self = work->filter;
-  GstCudaPair *running;
-  gboolean watch;
+  gboolean has_new_names;
 
   GST_OBJECT_LOCK (self);
+  has_new_names = gst_cuda_choice_is_pixel (&self->requested.choice)
+                  && !gst_cuda_pixel_same_params (
+                      work->request.params, self->requested.params);
   gst_cuda_request_assign (&work->request, &self->requested);
   self->requested.news = 0;
-  running = self->ready ? gst_cuda_pair_ref (self->ready) : NULL;
-  watch = self->watch;
+  *running = self->ready ? gst_cuda_pair_ref (self->ready) : NULL;
   GST_OBJECT_UNLOCK (self);
+  *is_same =
+      !work->file_changed && !(work->request.news & GST_CUDA_NEWS_CHOICE);
+  return has_new_names || !*is_same;
+}
 
-  if ((work->request.news & GST_CUDA_NEWS_CHOICE) || work->file_changed)
-    gst_cuda_files_note (work->files, &work->request.choice);
-  update_watch (work, watch);
-  if (work->request.news || work->file_changed)
-    build (work, running);
+static void
+load (GstCudaWorker *work, GError **error)
+{
+  g_clear_pointer (&work->files, g_ptr_array_unref);
+  work->files = gst_cuda_files_new (&work->request.choice);
+  g_clear_pointer (&work->candidate, gst_cuda_loaded_unref);
+  work->candidate = gst_cuda_choice_load (
+      &work->request.choice, work->context, work->request.params, error);
+}
+
+static void
+work_do (GstCudaWorker *work)
+{
+  GstCudaPair *running, *pair = NULL;
+  gboolean is_same;
+  GError *error = NULL;
+
+  if (take_request (work, &is_same, &running))
+    load (work, &error);
+  if (work->request.news || !is_same)
+    pair = build (work, is_same, running, error ? NULL : &error);
+  if (pair) {
+    publish (work, pair);
+    g_clear_error (&error);
+  } else if (error) {
+    reject (work, error);
+  }
   work->file_changed = FALSE;
   g_clear_pointer (&running, gst_cuda_pair_unref);
 }
 
 static void
-work_free (gpointer user_data)
+worker_free (GstCudaWorker *work)
 {
-  Work *work = user_data;
-
-  gst_cuda_files_free (work->files);
+  g_clear_pointer (&work->files, g_ptr_array_unref);
   gst_cuda_request_clear (&work->request);
   g_clear_pointer (&work->candidate, gst_cuda_loaded_unref);
-  g_clear_pointer (&work->tried_params, gst_structure_free);
   gst_object_unref (work->context);
   gst_object_unref (work->filter);
   g_free (work);
 }
 
+/* Runs until the filter has no worker, or another one. */
+static gpointer
+worker_run (gpointer user_data)
+{
+  GstCudaWorker *work = user_data;
+  GstCudaFilter *self = work->filter;
+  GMutex *lock = GST_OBJECT_GET_LOCK (self);
+
+  g_mutex_lock (lock);
+  while (self->worker == work) {
+    if (work->is_woken) {
+      work->is_woken = FALSE;
+      work->is_running = TRUE;
+      g_mutex_unlock (lock);
+      work_do (work);
+      g_mutex_lock (lock);
+      work->is_running = FALSE;
+      g_cond_broadcast (&self->cond);
+    } else if (!self->watch || work->files->len == 0) {
+      g_cond_wait (&self->cond, lock);
+    } else if (!g_cond_wait_until (&self->cond, lock,
+                   g_get_monotonic_time () + POLL_INTERVAL)) {
+      g_mutex_unlock (lock);
+      work->file_changed = gst_cuda_files_poll (work->files);
+      g_mutex_lock (lock);
+      work->is_woken |= work->file_changed;
+    }
+  }
+  g_mutex_unlock (lock);
+  worker_free (work);
+  return NULL;
+}
+
 /* --- start and stop ------------------------------------------------------ */
 
+/* Waits until the worker has no work, except in its own thread. Returns FALSE
+ * with @error set if a pair could not be built before the first frame. */
 static gboolean
-take_failure (GstCudaFilter *self, GError **error)
+wait_for_worker (GstCudaFilter *self, GError **error)
 {
   GError *failure;
 
   GST_OBJECT_LOCK (self);
+  while (is_pending_locked (self) && self->worker->thread != g_thread_self ())
+    g_cond_wait (&self->cond, GST_OBJECT_GET_LOCK (self));
   failure = g_steal_pointer (&self->failure);
   GST_OBJECT_UNLOCK (self);
   if (!failure)
-    return FALSE;
+    return TRUE;
   g_propagate_error (error, failure);
-  return TRUE;
+  return FALSE;
 }
 
 gboolean
 gst_cuda_filter_start_worker (GstCudaFilter *self, GError **error)
 {
-  Work *work = g_new0 (Work, 1);
-  GstCudaWorker *worker;
+  GstCudaWorker *work = g_new0 (GstCudaWorker, 1);
 
   work->filter = gst_object_ref (self);
-  work->files = gst_cuda_files_new (on_file_changed, work);
   work->context = gst_object_ref (
       gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (self)));
-  worker = gst_cuda_worker_new (work_do, work, work_free, error);
-  if (!worker) {
+  GST_OBJECT_LOCK (self);
+  work->thread = g_thread_try_new ("cudafilter", worker_run, work, error);
+  if (work->thread)
+    self->worker = work;
+  self->has_run = self->is_reloaded = FALSE;
+  self->requested.news |= GST_CUDA_NEWS_CHOICE;
+  wake_locked (self);
+  GST_OBJECT_UNLOCK (self);
+  if (!work->thread) {
+    worker_free (work);
     g_prefix_error (error, "The thread that loads kernels cannot be started: ");
     return FALSE;
   }
-  GST_OBJECT_LOCK (self);
-  self->has_run = FALSE;
-  self->worker = worker;
-  self->requested.news |= GST_CUDA_NEWS_CHOICE;
-  GST_OBJECT_UNLOCK (self);
-  gst_cuda_worker_wake (worker);
-  gst_cuda_worker_wait (worker);
-  if (!take_failure (self, error))
+  if (wait_for_worker (self, error))
     return TRUE;
   gst_cuda_filter_stop_worker (self);
   return FALSE;
@@ -365,13 +351,17 @@ void
 gst_cuda_filter_stop_worker (GstCudaFilter *self)
 {
   GstCudaPair *ready, *running;
-  GstCudaWorker *worker;
+  GThread *thread;
 
   GST_OBJECT_LOCK (self);
-  worker = g_steal_pointer (&self->worker);
+  thread = self->worker ? self->worker->thread : NULL;
+  self->worker = NULL;
+  g_cond_broadcast (&self->cond);
   GST_OBJECT_UNLOCK (self);
-  if (worker)
-    gst_cuda_worker_stop (worker);
+  if (thread == g_thread_self ())
+    g_thread_unref (thread);
+  else if (thread)
+    g_thread_join (thread);
 
   GST_OBJECT_LOCK (self);
   ready = g_steal_pointer (&self->ready);
@@ -386,25 +376,23 @@ gst_cuda_filter_stop_worker (GstCudaFilter *self)
 /* --- a frame ------------------------------------------------------------- */
 
 gboolean
-gst_cuda_filter_swap (GstCudaFilter *self, gboolean *swapped, GError **error)
+gst_cuda_filter_swap (GstCudaFilter *self, GError **error)
 {
+  gboolean is_reloaded;
   GstCudaPair *old;
 
-  *swapped = FALSE;
-  if (!self->has_run) {
-    gst_cuda_worker_wait (self->worker);
-    if (take_failure (self, error))
-      return FALSE;
-  }
+  if (!self->has_run && !wait_for_worker (self, error))
+    return FALSE;
   if (g_atomic_pointer_get (&self->ready) == self->running)
     return TRUE;
-  *swapped = TRUE;
   GST_OBJECT_LOCK (self);
   old = self->running;
   self->running = gst_cuda_pair_ref (self->ready);
+  is_reloaded = self->is_reloaded;
+  self->is_reloaded = FALSE;
   GST_OBJECT_UNLOCK (self);
   g_clear_pointer (&old, gst_cuda_pair_unref);
-  if (self->running->is_reload)
+  if (is_reloaded)
     GST_ELEMENT_INFO (self, LIBRARY, SETTINGS,
         ("%s, or what it includes, changed: its new kernel is used from frame "
          "%" G_GUINT64_FORMAT " on",

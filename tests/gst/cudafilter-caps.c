@@ -7,6 +7,7 @@
 
 #include <glib/gstdio.h>
 #include <gst/check/gstharness.h>
+#include <gst/video/gstvideocodecalphameta.h>
 #include <gst/video/video.h>
 
 #include "rig.h"
@@ -424,3 +425,60 @@ TEST (regions_are_scaled)
   gst_buffer_unref (buffer);
   gst_harness_teardown (h);
 }
+
+/* These do not depend on the size. */
+TEST (other_metas_are_kept)
+{
+  GstHarness *h = gst_harness_new_parse (
+      "vkgdrupload ! cudafilter kernel=convert ! vkgdrdownload");
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
+  GstBuffer *alpha = gst_buffer_new ();
+
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw,format=RGBA,width=64,height=48,framerate=1/1");
+  gst_harness_set_sink_caps_str (h, "video/x-raw,width=32,height=24");
+  gst_buffer_add_video_afd_meta (
+      buffer, 0, GST_VIDEO_AFD_SPEC_ATSC_A53, GST_VIDEO_AFD_4_3_FULL_16_9_FULL);
+  gst_buffer_add_video_codec_alpha_meta (buffer, alpha);
+  buffer = gst_harness_push_and_pull (h, buffer);
+  fail_unless (gst_buffer_get_meta (buffer, GST_VIDEO_AFD_META_API_TYPE));
+  fail_unless (
+      gst_buffer_get_meta (buffer, GST_VIDEO_CODEC_ALPHA_META_API_TYPE));
+  gst_buffer_unref (buffer);
+  gst_harness_teardown (h);
+}
+
+#if GST_CHECK_VERSION(1, 27, 0)
+/* A region of interest follows a picture that is turned. */
+TEST_LOOP (regions_are_turned, 8)
+{
+  static const struct {
+    gint x, y, w, h;
+  } places[] = { { 16, 8, 20, 10 }, { 30, 16, 10, 20 }, { 28, 30, 20, 10 },
+    { 8, 28, 10, 20 }, { 28, 8, 20, 10 }, { 16, 30, 20, 10 }, { 8, 16, 10, 20 },
+    { 30, 28, 10, 20 } };
+  GstHarness *h = gst_harness_new_parse (
+      "vkgdrupload ! cudafilter name=filter kernel=flip ! vkgdrdownload");
+  GstElement *filter = gst_harness_find_element (h, "cudafilter");
+  GstStructure *params =
+      gst_structure_new ("params", "method", G_TYPE_INT, __i__, NULL);
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
+  GstVideoRegionOfInterestMeta *meta;
+
+  g_object_set (filter, "params", params, NULL);
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw,format=RGBA,width=64,height=48,framerate=1/1");
+  gst_buffer_add_video_region_of_interest_meta (buffer, "cat", 16, 8, 20, 10);
+  buffer = gst_harness_push_and_pull (h, buffer);
+  meta = gst_buffer_get_video_region_of_interest_meta_id (buffer, 0);
+  fail_unless (meta != NULL);
+  fail_unless_equals_int (meta->x, places[__i__].x);
+  fail_unless_equals_int (meta->y, places[__i__].y);
+  fail_unless_equals_int (meta->w, places[__i__].w);
+  fail_unless_equals_int (meta->h, places[__i__].h);
+  gst_buffer_unref (buffer);
+  gst_structure_free (params);
+  gst_object_unref (filter);
+  gst_harness_teardown (h);
+}
+#endif

@@ -663,3 +663,21 @@ TEST (params_from_another_thread)
   rig_assert_quiet (&rig);
   rig_clear (&rig);
 }
+
+/* A busy processor must not fail kernels of the software device. */
+TEST (kernel_timeout)
+{
+  guint timeout;
+  Rig rig;
+
+  rig_init (&rig, "kernel=copy");
+  rig_start (&rig, RGBA_2X1);
+  g_object_get (rig.filter, "kernel-timeout", &timeout, NULL);
+  fail_unless_equals_int (timeout, test_is_software () ? 0 : 10000);
+  gst_element_set_state (rig.harness->element, GST_STATE_NULL);
+  g_object_set (rig.filter, "kernel-timeout", 5000, NULL);
+  rig_start (&rig, RGBA_2X1);
+  g_object_get (rig.filter, "kernel-timeout", &timeout, NULL);
+  fail_unless_equals_int (timeout, 5000);
+  rig_clear (&rig);
+}

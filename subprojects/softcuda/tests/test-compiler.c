@@ -370,8 +370,8 @@ START_TEST (test_arguments_in_a_buffer)
   ok (cu.cuCtxSynchronize ());
   ck_assert_int_eq (*(int *) (uintptr_t) out, 254);
   config.numAttrs = 1;
-  fails (cu.cuLaunchKernelEx (&config, f, NULL, extra),
-      CUDA_ERROR_NOT_SUPPORTED);
+  fails (
+      cu.cuLaunchKernelEx (&config, f, NULL, extra), CUDA_ERROR_NOT_SUPPORTED);
   size = 20;
   fails (cu.cuLaunchKernel (f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra),
       CUDA_ERROR_INVALID_VALUE);

@@ -200,8 +200,8 @@ static gboolean
 read_preferred_device (gint *device, GError **error)
 {
   static const gchar *names[] = { ".cuda-device", ".cuda_device" };
-  gboolean ok
-      = parse_device (g_getenv ("CUDA_DEVICE"), "CUDA_DEVICE", device, error);
+  gboolean ok =
+      parse_device (g_getenv ("CUDA_DEVICE"), "CUDA_DEVICE", device, error);
   guint i;
 
   for (i = 0; ok && *device < 0 && i < G_N_ELEMENTS (names); i++) {

@@ -240,17 +240,18 @@ propose_cuda_pool (GstVkgdrBaseTransform *base, GstQuery *query, GstCaps *caps,
   return TRUE;
 }
 
-/* The base class proposes all metas that downstream supports. But a kernel
- * works on the whole picture in memory, and not on the part that a
- * GstVideoCropMeta describes. */
+/* The base class proposes all metas that downstream supports. The filter crops
+ * frames by itself, but not those of CUDA elements. */
 static void
-remove_crop_meta (GstQuery *query)
+propose_crop_meta (GstQuery *query, gboolean is_cuda)
 {
   guint index;
 
   if (gst_query_find_allocation_meta (
           query, GST_VIDEO_CROP_META_API_TYPE, &index))
     gst_query_remove_nth_allocation_meta (query, index);
+  if (!is_cuda)
+    gst_query_add_allocation_meta (query, GST_VIDEO_CROP_META_API_TYPE, NULL);
 }
 
 static gboolean
@@ -267,10 +268,10 @@ gst_vkgdr_filter_propose_allocation (
     return FALSE;
   if (!decide_query) /* passthrough: the query was answered by downstream */
     return TRUE;
-  remove_crop_meta (query);
   gst_query_parse_allocation (query, &caps, NULL);
   if (!caps)
     return TRUE;
+  propose_crop_meta (query, is_cuda (caps));
   if (!gst_vkgdr_caps_get_video_info (caps, &info))
     return gst_vkgdr_base_transform_add_allocator (base, query);
   gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
@@ -380,21 +381,6 @@ acquire (GstVkgdrFilter *self, GstBuffer *input, GstBuffer **output)
   return result;
 }
 
-/* A kernel reads the picture from its upper left corner. */
-static gboolean
-check_crop (GstBuffer *buffer, GError **error)
-{
-  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (buffer);
-
-  if (!crop || (crop->x == 0 && crop->y == 0))
-    return TRUE;
-  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "upstream crops frames with GstVideoCropMeta, which this element does "
-      "not "
-      "support: put vkgdrdownload and vkgdrupload before it");
-  return FALSE;
-}
-
 /* Posts a warning and returns FALSE if the frame cannot be used. */
 static gboolean
 check_frame (GstVkgdrFilter *self, GstBuffer *buffer)
@@ -402,13 +388,28 @@ check_frame (GstVkgdrFilter *self, GstBuffer *buffer)
   GError *error = NULL;
 
   if (!private_of (self)->is_video
-      || (gst_vkgdr_buffer_check_video (
-              buffer, &private_of (self)->in_info, &error)
-          && check_crop (buffer, &error)))
+      || gst_vkgdr_buffer_check_video (
+          buffer, &private_of (self)->in_info, &error))
     return TRUE;
   gst_vkgdr_element_post_dropped (GST_ELEMENT (self), error);
   g_error_free (error);
   return FALSE;
+}
+
+static GstFlowReturn
+gst_vkgdr_filter_submit_input_buffer (
+    GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
+{
+  GError *error = NULL;
+
+  if (!gst_base_transform_is_passthrough (trans))
+    input = gst_vkgdr_buffer_apply_crop (input, &error);
+  if (input)
+    return GST_BASE_TRANSFORM_CLASS (parent_class)
+        ->submit_input_buffer (trans, is_discont, input);
+  gst_vkgdr_element_post_dropped (GST_ELEMENT (trans), error);
+  g_error_free (error);
+  return GST_BASE_TRANSFORM_FLOW_DROPPED;
 }
 
 static GstFlowReturn
@@ -676,6 +677,7 @@ gst_vkgdr_filter_class_init (GstVkgdrFilterClass *klass)
   trans_class->transform_size = gst_vkgdr_filter_transform_size;
   trans_class->decide_allocation = gst_vkgdr_filter_decide_allocation;
   trans_class->propose_allocation = gst_vkgdr_filter_propose_allocation;
+  trans_class->submit_input_buffer = gst_vkgdr_filter_submit_input_buffer;
   trans_class->prepare_output_buffer = gst_vkgdr_filter_prepare_output_buffer;
   trans_class->transform_meta = gst_vkgdr_filter_transform_meta;
   trans_class->transform = gst_vkgdr_filter_transform;

@@ -98,7 +98,8 @@ cache_get_max_size (void)
     end++;
   }
   if (end == text || *end || size > G_MAXUINT64 >> shift) {
-    g_warning ("VKGDR_CACHE_SIZE is \"%s\", which is not a size in bytes", text);
+    g_warning (
+        "VKGDR_CACHE_SIZE is \"%s\", which is not a size in bytes", text);
     return CACHE_DEFAULT_SIZE;
   }
   return size << shift;
