@@ -30,10 +30,11 @@ require_roots ()
 }
 
 # Makes a root of the Debian release $2 in the folder $1. Until the root is
-# complete, the folder is named $1.part.
+# complete, the folder is named $1.part. arm64 is a root of bookworm, to which
+# test-in-root adds packages.
 make_root ()
 {
-  local folder=$1 release=$2 script=
+  local folder=$1 release=${2/#arm64/bookworm} script=
 
   command -v debootstrap >/dev/null \
     || cannot "debootstrap is missing: apt-get install debootstrap"

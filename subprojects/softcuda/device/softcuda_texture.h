@@ -194,6 +194,17 @@ tex2D (cudaTextureObject_t texture, float x, float y)
 
 template <typename T>
 static inline T
+tex1D (cudaTextureObject_t texture, float x)
+{
+  const softcuda_texture *t = (const softcuda_texture *) texture;
+
+  return softcuda_gather<T> ([=] (auto type, int channel) {
+    return softcuda_sample<decltype (type)> (t, x, 0.5f, channel);
+  });
+}
+
+template <typename T>
+static inline T
 tex1Dfetch (cudaTextureObject_t texture, int x)
 {
   const softcuda_texture *t = (const softcuda_texture *) texture;

@@ -50,6 +50,7 @@ describe_signal (int number, CUresult *error)
     *error = CUDA_ERROR_LAUNCH_FAILED;
     return "integer division by zero or overflow";
   case SIGILL:
+  case SIGTRAP:
     *error = CUDA_ERROR_ILLEGAL_INSTRUCTION;
     return "illegal instruction";
   default:

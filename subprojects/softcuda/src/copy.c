@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "../device/softcuda_texture.h"
 #include "private.h"
 
 /* Copies `rows` rows of `width` bytes. A memset has no source. */
@@ -243,70 +244,151 @@ cuMemcpyAsync (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)
   return copy_1d (dst, false, src, false, size, stream, false);
 }
 
+/* One end of a copy of rows, as the caller describes it. */
+typedef struct {
+  CUmemorytype type;
+  const void *host;
+  CUdeviceptr device;
+  CUarray array;
+  size_t x;
+  size_t y;
+  size_t pitch;
+} rows_end;
+
+/* The caller does not give the pitch of an array. */
+static CUresult
+resolve_array (rows_end *rows, size_t width, size_t height, copy_end *end)
+{
+  softcuda_texture texels;
+  size_t right;
+  size_t bottom;
+  bool is_live;
+
+  sc_lock ();
+  is_live = sc_array_get_locked (rows->array, &texels);
+  sc_unlock ();
+  if (!is_live)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (__builtin_add_overflow (rows->x, width, &right)
+      || __builtin_add_overflow (rows->y, height, &bottom)
+      || right > texels.width * texels.texel_size || bottom > texels.height)
+    return CUDA_ERROR_INVALID_VALUE;
+  rows->pitch = texels.pitch;
+  *end = (copy_end){ (uintptr_t) texels.data, true };
+  return CUDA_SUCCESS;
+}
+
 /* With CU_MEMORYTYPE_UNIFIED, the address is in the field for device memory,
  * but it may be an address of host memory. */
 static CUresult
-resolve_end (CUmemorytype type, const void *host, CUdeviceptr device, size_t x,
-    size_t y, size_t pitch, copy_end *end)
+resolve_end (rows_end *rows, size_t width, size_t height, copy_end *end)
 {
-  switch (type) {
+  CUresult result = CUDA_SUCCESS;
+  size_t offset;
+
+  switch (rows->type) {
   case CU_MEMORYTYPE_HOST:
-    *end = (copy_end){ (uintptr_t) host, false };
+    *end = (copy_end){ (uintptr_t) rows->host, false };
     break;
   case CU_MEMORYTYPE_DEVICE:
-    *end = (copy_end){ device, true };
+    *end = (copy_end){ rows->device, true };
     break;
   case CU_MEMORYTYPE_UNIFIED:
-    *end = (copy_end){ device, false };
+    *end = (copy_end){ rows->device, false };
     break;
   case CU_MEMORYTYPE_ARRAY:
-    return CUDA_ERROR_NOT_SUPPORTED;
+    result = resolve_array (rows, width, height, end);
+    break;
   default:
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (end->address == 0)
-    return CUDA_ERROR_INVALID_VALUE;
-  if (__builtin_mul_overflow (y, pitch, &y)
-      || __builtin_add_overflow (end->address, y, &end->address)
-      || __builtin_add_overflow (end->address, x, &end->address))
+  if (result != CUDA_SUCCESS)
+    return result;
+  if (end->address == 0
+      || (height > 1
+          && (rows->pitch < rows->x || rows->pitch - rows->x < width))
+      || __builtin_mul_overflow (rows->y, rows->pitch, &offset)
+      || __builtin_add_overflow (end->address, offset, &end->address)
+      || __builtin_add_overflow (end->address, rows->x, &end->address))
     return CUDA_ERROR_INVALID_VALUE;
   return CUDA_SUCCESS;
 }
 
-static bool
-pitch_is_valid (size_t pitch, size_t x, size_t width, size_t rows)
+static CUresult
+copy_rows (rows_end *dst, rows_end *src, size_t width, size_t height,
+    CUstream stream, bool wait)
 {
-  return rows < 2 || (pitch >= x && pitch - x >= width);
+  copy_job job = { NULL, NULL, 0, 0, width, height, 0, 0 };
+  copy_end to;
+  copy_end from;
+  CUresult result = resolve_end (dst, width, height, &to);
+
+  if (result == CUDA_SUCCESS)
+    result = resolve_end (src, width, height, &from);
+  if (result != CUDA_SUCCESS)
+    return result;
+  job.dst = (void *) to.address;
+  job.src = (const void *) from.address;
+  job.dst_pitch = dst->pitch;
+  job.src_pitch = src->pitch;
+  return start_copy (&job, to.device, from.device, stream, wait);
 }
 
 static CUresult
 copy_2d (const CUDA_MEMCPY2D *c, CUstream stream, bool wait)
 {
-  copy_job job = { NULL, NULL, 0, 0, 0, 0, 0, 0 };
-  copy_end dst;
-  copy_end src;
-  CUresult result;
+  rows_end dst;
+  rows_end src;
 
-  if (c == NULL
-      || !pitch_is_valid (
-          c->srcPitch, c->srcXInBytes, c->WidthInBytes, c->Height)
-      || !pitch_is_valid (
-          c->dstPitch, c->dstXInBytes, c->WidthInBytes, c->Height))
+  if (c == NULL)
     return CUDA_ERROR_INVALID_VALUE;
-  result = resolve_end (c->dstMemoryType, c->dstHost, c->dstDevice,
-      c->dstXInBytes, c->dstY, c->dstPitch, &dst);
-  if (result == CUDA_SUCCESS)
-    result = resolve_end (c->srcMemoryType, c->srcHost, c->srcDevice,
-        c->srcXInBytes, c->srcY, c->srcPitch, &src);
-  if (result != CUDA_SUCCESS)
-    return result;
-  job.dst = (void *) dst.address;
-  job.src = (const void *) src.address;
-  job.dst_pitch = c->dstPitch;
-  job.src_pitch = c->srcPitch;
-  job.width = c->WidthInBytes;
-  job.rows = c->Height;
-  return start_copy (&job, dst.device, src.device, stream, wait);
+  dst = (rows_end){ c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray,
+    c->dstXInBytes, c->dstY, c->dstPitch };
+  src = (rows_end){ c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray,
+    c->srcXInBytes, c->srcY, c->srcPitch };
+  return copy_rows (&dst, &src, c->WidthInBytes, c->Height, stream, wait);
+}
+
+/* Copies a part of the first row of an array. The other end is
+ * host memory if `host` is not NULL. */
+static CUresult
+copy_array (CUarray array, size_t offset, bool to_array, const void *host,
+    CUdeviceptr device, size_t size)
+{
+  rows_end end = { CU_MEMORYTYPE_ARRAY, NULL, 0, array, offset, 0, 0 };
+  rows_end other = { host != NULL ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+    host, device, NULL, 0, 0, 0 };
+
+  return to_array ? copy_rows (&end, &other, size, 1, NULL, true)
+                  : copy_rows (&other, &end, size, 1, NULL, true);
+}
+
+CUresult
+cuMemcpyHtoA_v2 (CUarray dst, size_t offset, const void *src, size_t size)
+{
+  SC_ENTER (cuMemcpyHtoA);
+  return copy_array (dst, offset, true, src, 0, size);
+}
+
+CUresult
+cuMemcpyAtoH_v2 (void *dst, CUarray src, size_t offset, size_t size)
+{
+  SC_ENTER (cuMemcpyAtoH);
+  return copy_array (src, offset, false, dst, 0, size);
+}
+
+CUresult
+cuMemcpyDtoA_v2 (CUarray dst, size_t offset, CUdeviceptr src, size_t size)
+{
+  SC_ENTER (cuMemcpyDtoA);
+  return copy_array (dst, offset, true, NULL, src, size);
+}
+
+CUresult
+cuMemcpyAtoD_v2 (CUdeviceptr dst, CUarray src, size_t offset, size_t size)
+{
+  SC_ENTER (cuMemcpyAtoD);
+  return copy_array (src, offset, false, NULL, dst, size);
 }
 
 CUresult
@@ -361,7 +443,7 @@ set_2d (CUdeviceptr pointer, size_t pitch, unsigned int value,
 
   if (pointer % unit != 0 || (height > 1 && pitch % unit != 0)
       || __builtin_mul_overflow (width, unit, &job.width)
-      || !pitch_is_valid (pitch, 0, job.width, height))
+      || (height > 1 && pitch < job.width))
     return CUDA_ERROR_INVALID_VALUE;
   return start_copy (&job, true, true, stream, wait);
 }

@@ -273,6 +273,22 @@ typedef enum CUarray_format_enum {
   CU_AD_FORMAT_FLOAT = 0x20
 } CUarray_format;
 
+typedef struct CUDA_ARRAY_DESCRIPTOR_st {
+  size_t Width;
+  size_t Height; /* 0: one dimension */
+  CUarray_format Format;
+  unsigned int NumChannels;
+} CUDA_ARRAY_DESCRIPTOR;
+
+typedef struct CUDA_ARRAY3D_DESCRIPTOR_st {
+  size_t Width;
+  size_t Height;
+  size_t Depth;
+  CUarray_format Format;
+  unsigned int NumChannels;
+  unsigned int Flags;
+} CUDA_ARRAY3D_DESCRIPTOR;
+
 typedef enum CUaddress_mode_enum {
   CU_TR_ADDRESS_MODE_WRAP = 0,
   CU_TR_ADDRESS_MODE_CLAMP = 1,
@@ -338,7 +354,6 @@ typedef struct CUDA_TEXTURE_DESC_st {
   int reserved[12];
 } CUDA_TEXTURE_DESC;
 
-/* Only for arrays. */
 typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
 
 /* X (name, exported symbol, arguments) for each entry point that the device
@@ -524,6 +539,23 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
   X (cuMemsetD2D32, cuMemsetD2D32_v2, \
       (CUdeviceptr pointer, size_t pitch, unsigned int value, size_t width, \
           size_t height)) \
+  X (cuArrayCreate, cuArrayCreate_v2, \
+      (CUarray * array, const CUDA_ARRAY_DESCRIPTOR *descriptor)) \
+  X (cuArray3DCreate, cuArray3DCreate_v2, \
+      (CUarray * array, const CUDA_ARRAY3D_DESCRIPTOR *descriptor)) \
+  X (cuArrayGetDescriptor, cuArrayGetDescriptor_v2, \
+      (CUDA_ARRAY_DESCRIPTOR * descriptor, CUarray array)) \
+  X (cuArray3DGetDescriptor, cuArray3DGetDescriptor_v2, \
+      (CUDA_ARRAY3D_DESCRIPTOR * descriptor, CUarray array)) \
+  X (cuArrayDestroy, cuArrayDestroy, (CUarray array)) \
+  X (cuMemcpyHtoA, cuMemcpyHtoA_v2, \
+      (CUarray dst, size_t offset, const void *src, size_t size)) \
+  X (cuMemcpyAtoH, cuMemcpyAtoH_v2, \
+      (void *dst, CUarray src, size_t offset, size_t size)) \
+  X (cuMemcpyDtoA, cuMemcpyDtoA_v2, \
+      (CUarray dst, size_t offset, CUdeviceptr src, size_t size)) \
+  X (cuMemcpyAtoD, cuMemcpyAtoD_v2, \
+      (CUdeviceptr dst, CUarray src, size_t offset, size_t size)) \
   X (cuTexObjectCreate, cuTexObjectCreate, \
       (CUtexObject * texture, const CUDA_RESOURCE_DESC *resource, \
           const CUDA_TEXTURE_DESC *desc, const CUDA_RESOURCE_VIEW_DESC *view)) \

@@ -15,13 +15,15 @@
 
 #include "fault.h"
 
-#define N_SIGNALS 4
+#define N_SIGNALS 5
 
 /* The size of the alternate stack, which is needed when a kernel's stack
  * overflows. The handlers that were installed before run on it, too. */
 #define STACK_SIZE ((size_t) 64 << 10)
 
-static const int signals[N_SIGNALS] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+/* On arm64, the compiler's trap is a SIGTRAP. */
+static const int signals[N_SIGNALS] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+  SIGTRAP };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned int n_users;

@@ -66,6 +66,7 @@ typedef enum sc_kind {
   SC_KIND_MODULE,
   SC_KIND_FUNCTION,
   SC_KIND_TEXTURE,
+  SC_KIND_ARRAY,
   SC_KIND_GRAPH,
   SC_KIND_GRAPH_NODE,
   SC_KIND_GRAPH_EXEC
@@ -281,5 +282,15 @@ void sc_module_forget_globals_locked (CUmodule module);
 
 /* handle: the texture's entry in the table of live handles. */
 void sc_texture_destroy_locked (sc_handle *handle);
+struct softcuda_texture;
+/* Sets the format, the channels and the size of a texel. */
+CUresult sc_texture_set_format (
+    struct softcuda_texture *t, CUarray_format format, unsigned int channels);
+
+/* ---- arrays (array.c) ---- */
+
+/* Returns false if the array does not exist. */
+bool sc_array_get_locked (CUarray array, struct softcuda_texture *texels);
+void sc_array_destroy_locked (CUarray array);
 
 #endif /* SOFTCUDA_PRIVATE_H */

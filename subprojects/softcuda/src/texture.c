@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * texture.c: texture objects on linear memory
+ * texture.c: texture objects on linear memory and on arrays
  *
  * Checks the caller's description of a texture, and makes a description for
  * kernels from it. The handle is the address of the description for kernels.
- * There are no CUDA arrays, so there are no textures of arrays. Kernels sample
- * textures with the functions of softcuda_texture.h.
+ * Kernels sample textures with the functions of softcuda_texture.h.
  */
 
 #include <string.h>
@@ -25,8 +24,9 @@ typedef struct {
   sc_handle handle;
 } texture;
 
-static CUresult
-set_format (softcuda_texture *t, CUarray_format format, unsigned int channels)
+CUresult
+sc_texture_set_format (
+    softcuda_texture *t, CUarray_format format, unsigned int channels)
 {
   if (channels != 1 && channels != 2 && channels != 4)
     return CUDA_ERROR_INVALID_VALUE;
@@ -69,10 +69,16 @@ static CUresult
 set_resource (softcuda_texture *t, const CUDA_RESOURCE_DESC *resource)
 {
   CUresult result;
+  bool is_live;
 
   switch (resource->resType) {
+  case CU_RESOURCE_TYPE_ARRAY:
+    sc_lock ();
+    is_live = sc_array_get_locked (resource->res.array.hArray, t);
+    sc_unlock ();
+    return is_live ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   case CU_RESOURCE_TYPE_LINEAR:
-    result = set_format (
+    result = sc_texture_set_format (
         t, resource->res.linear.format, resource->res.linear.numChannels);
     if (result != CUDA_SUCCESS)
       return result;
@@ -88,7 +94,7 @@ set_resource (softcuda_texture *t, const CUDA_RESOURCE_DESC *resource)
     t->pitch = resource->res.pitch2D.pitchInBytes;
     if (t->pitch % PITCH_ALIGNMENT != 0)
       return CUDA_ERROR_INVALID_VALUE;
-    return set_format (
+    return sc_texture_set_format (
         t, resource->res.pitch2D.format, resource->res.pitch2D.numChannels);
   default:
     return CUDA_ERROR_NOT_SUPPORTED;

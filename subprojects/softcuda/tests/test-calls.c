@@ -418,6 +418,9 @@ START_TEST (test_textures_that_cannot_be)
   bad = good;
   bad.resType = CU_RESOURCE_TYPE_ARRAY;
   fails (cu.cuTexObjectCreate (&texture, &bad, &desc, NULL),
+      CUDA_ERROR_INVALID_VALUE);
+  bad.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+  fails (cu.cuTexObjectCreate (&texture, &bad, &desc, NULL),
       CUDA_ERROR_NOT_SUPPORTED);
   desc.flags = CU_TRSF_READ_AS_INTEGER;
   fails (cu.cuTexObjectCreate (&texture, &good, &desc, NULL),
@@ -427,6 +430,96 @@ START_TEST (test_textures_that_cannot_be)
   ok (cu.cuTexObjectDestroy (texture));
   fails (cu.cuTexObjectDestroy (texture), CUDA_ERROR_INVALID_VALUE);
   fails (cu.cuTexObjectDestroy (0), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemFree (memory));
+}
+END_TEST;
+
+static CUarray
+make_array (
+    size_t width, size_t height, CUarray_format format, unsigned int channels)
+{
+  CUDA_ARRAY_DESCRIPTOR descriptor = { width, height, format, channels };
+  CUDA_ARRAY_DESCRIPTOR found;
+  CUarray array;
+
+  ok (cu.cuArrayCreate (&array, &descriptor));
+  ok (cu.cuArrayGetDescriptor (&found, array));
+  ck_assert_mem_eq (&found, &descriptor, sizeof found);
+  return array;
+}
+
+/* A rectangle goes into an array, which a kernel samples, and comes back. */
+START_TEST (test_arrays)
+{
+  static const float at[][2] = { { 0.5f, 0.5f }, { 2.0f, 1.0f } };
+  float in[2][3] = { { 1, 2, 3 }, { 4, 5, 6 } }, out[2][3];
+  CUarray array = make_array (4, 2, CU_AD_FORMAT_FLOAT, 1);
+  CUDA_RESOURCE_DESC resource = { .resType = CU_RESOURCE_TYPE_ARRAY,
+    .res.array.hArray = array };
+  CUDA_TEXTURE_DESC desc =
+      sampling (CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_LINEAR, 0);
+  CUDA_MEMCPY2D up = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+    .srcHost = in,
+    .srcPitch = sizeof in[0],
+    .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+    .dstArray = array,
+    .WidthInBytes = sizeof in[0],
+    .Height = 2 };
+  CUDA_MEMCPY2D down = { .srcMemoryType = CU_MEMORYTYPE_ARRAY,
+    .srcArray = array,
+    .dstMemoryType = CU_MEMORYTYPE_HOST,
+    .dstHost = out,
+    .dstPitch = sizeof out[0],
+    .WidthInBytes = sizeof in[0],
+    .Height = 2 };
+  CUmodule module = build (sampler);
+  CUtexObject texture;
+  float samples[2];
+
+  ok (cu.cuMemcpy2D (&up));
+  ok (cu.cuTexObjectCreate (&texture, &resource, &desc, NULL));
+  run (module, "sample1", texture, at, 2, samples);
+  ck_assert_float_eq (samples[0], 1);
+  ck_assert_float_eq (samples[1], 4); /* between 2, 3, 5 and 6 */
+  ok (cu.cuMemcpy2D (&down));
+  ck_assert_mem_eq (out, in, sizeof in);
+  up.dstXInBytes = 8; /* beyond the right edge */
+  fails (cu.cuMemcpy2D (&up), CUDA_ERROR_INVALID_VALUE);
+  up.dstXInBytes = 0;
+  up.dstY = 1;
+  fails (cu.cuMemcpy2D (&up), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuTexObjectDestroy (texture));
+  ok (cu.cuArrayDestroy (array));
+  fails (cu.cuArrayDestroy (array), CUDA_ERROR_INVALID_HANDLE);
+  fails (cu.cuMemcpy2D (&down), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuModuleUnload (module));
+}
+END_TEST;
+
+START_TEST (test_arrays_of_one_row)
+{
+  CUarray array = make_array (8, 0, CU_AD_FORMAT_UNSIGNED_INT8, 2);
+  CUDA_ARRAY3D_DESCRIPTOR descriptor;
+  CUdeviceptr memory;
+  char out[8] = "";
+
+  ok (cu.cuMemAlloc (&memory, 8));
+  ok (cu.cuMemcpyHtoA (array, 4, "abcdefgh", 8));
+  ok (cu.cuMemcpyAtoD (memory, array, 6, 6));
+  ok (cu.cuMemcpyDtoA (array, 0, memory, 6));
+  ok (cu.cuMemcpyAtoH (out, array, 0, 6));
+  ck_assert_str_eq (out, "cdefgh");
+  fails (cu.cuMemcpyHtoA (array, 12, out, 6), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuArray3DGetDescriptor (&descriptor, array));
+  ck_assert_int_eq (descriptor.Width, 8);
+  ok (cu.cuArrayDestroy (array));
+  descriptor.Depth = 2;
+  fails (cu.cuArray3DCreate (&array, &descriptor), CUDA_ERROR_NOT_SUPPORTED);
+  descriptor.Depth = 0;
+  ok (cu.cuArray3DCreate (&array, &descriptor));
+  ok (cu.cuArrayDestroy (array));
+  descriptor.NumChannels = 3;
+  fails (cu.cuArray3DCreate (&array, &descriptor), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuMemFree (memory));
 }
 END_TEST;
@@ -752,6 +845,8 @@ calls_suite (void)
   tcase_add_test (tc, test_texture_outlives_its_handle);
   tcase_add_test (tc, test_texture_of_an_ending_context);
   tcase_add_test (tc, test_textures_that_cannot_be);
+  tcase_add_test (tc, test_arrays);
+  tcase_add_test (tc, test_arrays_of_one_row);
   tcase_add_test (tc, test_context_takes_textures_along);
   tcase_add_test (tc, test_limits);
   tcase_add_test (tc, test_pinned_by_its_short_name);

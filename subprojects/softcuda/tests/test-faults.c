@@ -154,7 +154,7 @@ START_TEST (test_fault_in_printf)
                "{\n"
                "  printf (\"%s\", (const char *) 8 + *out);\n"
                "}\n",
-      8, CUDA_ERROR_ILLEGAL_ADDRESS, "illegal memory access at 0x8");
+      8, CUDA_ERROR_ILLEGAL_ADDRESS, "illegal memory access at 0x");
   ck_assert_int_eq (ftrylockfile (stdout), 0);
   funlockfile (stdout);
 }
