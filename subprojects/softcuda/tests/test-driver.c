@@ -414,7 +414,7 @@ map_shared (void *at, int fd, int value)
 
 /* The registration maps pages a second time, with a call of mremap() that
  * neither Valgrind nor qemu can make. */
-static bool
+static gboolean
 can_map_twice (void)
 {
   char *memory = map_shared (NULL, -1, 0);
@@ -423,7 +423,7 @@ can_map_twice (void)
 
   munmap (memory, 2 * size);
   if (again == MAP_FAILED)
-    return false;
+    return FALSE;
   munmap (again, size);
   return !RUNNING_ON_VALGRIND;
 }
