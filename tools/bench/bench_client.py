@@ -4,7 +4,7 @@
     bench_client.py PATH-OF-SOCKET
 
 Like `vkgdr-bench-helper consume`: prints an empty object at the first frame and, when
-standard input has ended, the rate.
+standard input has ended, the times at which frames were received.
 """
 
 import json
@@ -12,7 +12,6 @@ import select
 import sys
 import time
 
-WARM_UP = 4  # the first 1/WARM_UP of the frames is not used
 ENOUGH = 8  # frames that a result needs
 
 
@@ -21,18 +20,17 @@ def count(path):
 
     times = []
     for _frame in vkgdr.Frames(path, timeout=30):
-        times.append(time.monotonic())
+        times.append(time.monotonic_ns())
         if len(times) == 1:
             print("{}", flush=True)
         if len(times) >= ENOUGH and select.select([sys.stdin], [], [], 0)[0]:
             break
-    first = len(times) // WARM_UP
-    return (len(times) - 1 - first) / (times[-1] - times[first])
+    return times
 
 
 def main():
     try:
-        result = {"rate": count(sys.argv[1])}
+        result = {"times": count(sys.argv[1])}
     except Exception as error:  # vkgdr-bench shows it
         result = {"error": f"{type(error).__name__}: {error}"}
     print(json.dumps(result), flush=True)

@@ -24,6 +24,9 @@ MIX_SHARE = 0.3  # the part of the time for which one mix of loops is measured
 LINK = 64 << 20  # bytes of a transfer that measures the link
 COPIES_SHARE = 20  # a copy is measured for this part of the time
 MIN_IPC_SECONDS = 0.2
+# The first part of the frames that other processes receive is not used: in this time,
+# kernels are compiled and memory is imported.
+IPC_WARM_UP = 1 / 4
 FILLS = ("memset", "copy", "uncached")
 LONGEST = 600  # characters of an error message
 
@@ -56,6 +59,20 @@ def read_line(process, seconds):
     if "error" in reply:
         raise Failure(reply["error"])
     return reply
+
+
+def summarize_frames(reply):
+    """Frames per second, and delays in seconds, of one other process. It tells in nanoseconds
+    when each frame was received, and the delays until it was received and launched."""
+    times = reply["times"][int(len(reply["times"]) * IPC_WARM_UP):]
+    result = {"rate": (len(times) - 1) * 1e9 / (times[-1] - times[0])}
+    for name in "received", "launched":
+        delays = reply.get(name, [])
+        delays = sorted(delays[int(len(delays) * IPC_WARM_UP):])
+        if delays:
+            result[name] = delays[len(delays) // 2] / 1e9
+            result[name + "-p99"] = delays[len(delays) * 99 // 100] / 1e9
+    return result
 
 
 class Helper:
@@ -204,31 +221,33 @@ class Measurer:
     # --- without pipelines
 
     def ask_loops(self, case, direct, others="staging", seconds=None):
+        """@direct is the number of threads that write to the window."""
         reply = self.helper.ask("loops", seconds or self.options.seconds, threads=case.streams,
                                 direct=direct, others=others, bytes=case.bytes, area=case.area,
                                 buffers=self.options.buffers, fill=FILLS.index(case.fill))
-        scale = case.bytes / 1e9 if case.unit == "GB/s" else 1
-        return {number: rate * scale for number, rate in zip(direct, reply["rates"])}
+        return reply["rate"] * (case.bytes / 1e9 if case.unit == "GB/s" else 1)
 
     def measure_loop(self, case, variant):
         direct = case.streams if variant.id in ("loop-window", "loops-direct") else 0
         others = "ram" if variant.id == "loop-ram" else "staging"
         seconds = self.options.seconds * (MIX_SHARE if case.section == "streams" else 1)
-        return self.ask_loops(case, [direct], others, seconds)[direct]
+        return self.ask_loops(case, direct, others, seconds)
 
     def measure_best_mix(self, case, variant):
         """Measures some numbers of direct threads at even distances. Then halves the
         distance, and measures the two numbers at this distance from the best one.
         """
-        seconds = self.options.seconds * MIX_SHARE
         step = max(case.streams // 4, 1)
-        rates = self.ask_loops(case, list(range(0, case.streams + 1, step)), seconds=seconds)
-        while step > 1:
-            step //= 2
+        numbers, rates = range(0, case.streams + 1, step), {}
+        while True:
+            for number in numbers:
+                rates[number] = self.ask_loops(case, number,
+                                               seconds=self.options.seconds * MIX_SHARE)
             best = max(rates, key=rates.get)
+            if step == 1:
+                break
+            step //= 2
             numbers = [n for n in (best - step, best + step) if 0 <= n <= case.streams]
-            rates.update(self.ask_loops(case, numbers, seconds=seconds))
-        best = max(rates, key=rates.get)
         variant.note = f"{best} of {case.streams} threads direct"
         return rates[best]
 
@@ -304,7 +323,7 @@ class Measurer:
         time.sleep(max(self.options.seconds, MIN_IPC_SECONDS))
         for process in processes:
             process.stdin.close()
-        return [self.wait_for(process) for process in processes]
+        return [summarize_frames(self.wait_for(process)) for process in processes]
 
     def wait_for(self, process):
         try:

@@ -16,10 +16,6 @@
 #include "json.h"
 #include <vkgdr/frames.h>
 
-/* The first 1/WARM_UP of the frames is not used: in this time, kernels are
- * compiled and memory is imported. */
-#define WARM_UP 4
-
 /* The number of frames that a result needs. */
 #define ENOUGH_FRAMES 8
 
@@ -232,44 +228,15 @@ receive (const gchar *path, gboolean busy, Arrivals *arrivals, GError **error)
   vkgdr_frames_close (frames);
 }
 
-static gint
-compare (gconstpointer a, gconstpointer b)
-{
-  const gint64 *x = a, *y = b;
-
-  return *x < *y ? -1 : *x > *y;
-}
-
-/* Adds the median and the 99th percentile in seconds, without the first
- * times. */
 static void
-add_percentiles (GArray *times, const gchar *name, JsonObject *reply)
+add_times (JsonObject *reply, const gchar *name, const GArray *times)
 {
-  gchar *tail = g_strconcat (name, "-p99", NULL);
+  JsonArray *array = json_array_new ();
+  guint i;
 
-  g_array_remove_range (times, 0, times->len / WARM_UP);
-  g_array_sort (times, compare);
-  if (times->len > 0) {
-    json_set_number (
-        reply, name, g_array_index (times, gint64, times->len / 2) / 1e9);
-    json_set_number (reply, tail,
-        g_array_index (times, gint64, times->len * 99 / 100) / 1e9);
-  }
-  g_free (tail);
-}
-
-static void
-summarize (Arrivals *arrivals, JsonObject *reply)
-{
-  GArray *times = arrivals->times;
-  guint first = times->len / WARM_UP, last = times->len - 1;
-
-  json_set_number (reply, "rate",
-      (last - first) * 1e9
-          / (g_array_index (times, gint64, last)
-              - g_array_index (times, gint64, first)));
-  add_percentiles (arrivals->receptions, "received", reply);
-  add_percentiles (arrivals->launches, "launched", reply);
+  for (i = 0; i < times->len; i++)
+    json_array_add_int_element (array, g_array_index (times, gint64, i));
+  json_object_set_array_member (reply, name, array);
 }
 
 /* Without a pipeline, @what is the path of a socket, which may follow
@@ -288,8 +255,9 @@ bench_consume (const gchar *what, JsonObject *reply, GError **error)
   else
     play (what, &arrivals, error);
   ok = *error == NULL;
-  if (ok)
-    summarize (&arrivals, reply);
+  add_times (reply, "times", arrivals.times);
+  add_times (reply, "received", arrivals.receptions);
+  add_times (reply, "launched", arrivals.launches);
   g_array_unref (arrivals.times);
   g_array_unref (arrivals.receptions);
   g_array_unref (arrivals.launches);

@@ -182,8 +182,7 @@ typedef struct _Loops Loops;
 typedef struct {
   Loops *loops;
   BenchFill fill;
-  Frames *frames[IN_STAGING + 1]; /* those that a measurement needs */
-  Where where;                    /* in the current measurement */
+  Frames *frames;
 
   gint n_written; /* atomic: frames in the counted time */
   gint64 first;
@@ -204,7 +203,6 @@ static gpointer
 run_thread (gpointer data)
 {
   Thread *self = data;
-  Frames *frames = self->frames[self->where];
   guint64 number = 0;
   gint phase;
 
@@ -214,7 +212,7 @@ run_thread (gpointer data)
   }
   while ((phase = g_atomic_int_get (&self->loops->phase)) != PHASE_DONE
          && self->result == CUDA_SUCCESS) {
-    self->result = frames_write (frames, &self->fill, number++);
+    self->result = frames_write (self->frames, &self->fill, number++);
     if (phase != PHASE_COUNT)
       continue;
     self->last = bench_now ();
@@ -268,37 +266,20 @@ sum_rates (const Loops *self, gdouble *rate, GError **error)
   return TRUE;
 }
 
-static GThread *
-start_thread (Thread *thread, Where where, GError **error)
-{
-  GThread *handle;
-
-  thread->where = where;
-  thread->n_written = 0;
-  thread->first = thread->last = 0;
-  thread->result = CUDA_SUCCESS;
-  handle = g_thread_try_new ("bench-stream", run_thread, thread, error);
-  if (!handle)
-    g_prefix_error (error, "a thread cannot be started: ");
-  return handle;
-}
-
-/* Measures with @n_direct threads that write to the window. The others write to
- * @where. */
 static gboolean
-measure (
-    Loops *self, guint n_direct, Where where, gdouble *rate, GError **error)
+measure (Loops *self, gdouble *rate, GError **error)
 {
   GThread *handles[MAX_THREADS];
   guint i, n = 0;
 
-  g_atomic_int_set (&self->phase, PHASE_WARM_UP);
   while (n < self->n
-         && (handles[n] = start_thread (
-                 &self->threads[n], n < n_direct ? IN_WINDOW : where, error)))
+         && (handles[n] = g_thread_try_new (
+                 "bench-stream", run_thread, &self->threads[n], error)))
     n++;
   if (n == self->n)
     wait_while_counting (self);
+  else
+    g_prefix_error (error, "a thread cannot be started: ");
   g_atomic_int_set (&self->phase, PHASE_DONE);
   for (i = 0; i < n; i++)
     g_thread_join (handles[i]);
@@ -307,15 +288,14 @@ measure (
 
 /* --- the command ---------------------------------------------------------- */
 
+/* The first @n_direct threads write to the window, and the others to @where. */
 static gboolean
-prepare (Loops *self, JsonObject *request, guint most_direct, Where where,
-    guint most_others, GError **error)
+prepare (Loops *self, JsonObject *request, guint n_direct, Where where,
+    GError **error)
 {
-  gsize size = bench_get_integer (request, "bytes");
-  guint buffers = bench_get_integer (request, "buffers");
   guint i;
 
-  if (most_direct > 0
+  if (n_direct > 0
       && !(self->window = vkgdr_open (0, VKGDR_OPEN_CURRENT_CONTEXT_BIT)))
     return bench_set_last_error (error);
   for (i = 0; i < self->n; i++) {
@@ -324,13 +304,10 @@ prepare (Loops *self, JsonObject *request, guint most_direct, Where where,
     thread->loops = self;
     bench_fill_init (&thread->fill, bench_get_integer (request, "fill"),
         bench_get_integer (request, "area"));
-    if (i < most_direct
-        && !(thread->frames[IN_WINDOW] =
-                 frames_new (self->window, IN_WINDOW, size, buffers, error)))
-      return FALSE;
-    if (i + most_others >= self->n
-        && !(thread->frames[where] =
-                 frames_new (self->window, where, size, buffers, error)))
+    thread->frames = frames_new (self->window, i < n_direct ? IN_WINDOW : where,
+        bench_get_integer (request, "bytes"),
+        bench_get_integer (request, "buffers"), error);
+    if (!thread->frames)
       return FALSE;
   }
   return TRUE;
@@ -339,65 +316,36 @@ prepare (Loops *self, JsonObject *request, guint most_direct, Where where,
 static void
 release (Loops *self)
 {
-  guint i, where;
+  guint i;
 
   for (i = 0; i < self->n; i++) {
-    for (where = IN_RAM; where <= IN_STAGING; where++)
-      g_clear_pointer (&self->threads[i].frames[where], frames_free);
+    g_clear_pointer (&self->threads[i].frames, frames_free);
     bench_fill_clear (&self->threads[i].fill);
   }
   vkgdr_close (self->window);
 }
 
-/* Adds the rate for each number of direct threads in @numbers. */
-static gboolean
-measure_all (Loops *self, JsonArray *numbers, Where where, JsonObject *reply,
-    GError **error)
-{
-  JsonArray *rates = json_array_new ();
-  guint n = json_array_get_length (numbers);
-  gdouble rate;
-  guint i;
-
-  json_object_set_array_member (reply, "rates", rates);
-  for (i = 0; i < n; i++) {
-    if (!measure (
-            self, json_array_get_int_element (numbers, i), where, &rate, error))
-      return FALSE;
-    json_array_add_double_element (rates, rate);
-  }
-  return TRUE;
-}
-
-/* The request has `threads`, `direct` (numbers of threads that write to the
+/* The request has `threads`, `direct` (the number of threads that write to the
  * window), `others` ("ram" or "staging", for the other threads), `bytes` of a
- * frame, `buffers`, `fill`, `area` and `seconds`. */
+ * frame, `buffers`, `fill`, `area` and `seconds`. The reply has `rate`. */
 gboolean
 bench_loops (GstVkgdrContext *context, JsonObject *request, JsonObject *reply,
     GError **error)
 {
-  JsonArray *numbers = json_object_get_array_member (request, "direct");
-  Where where = g_str_equal (bench_get_text (request, "others"), "ram")
-                    ? IN_RAM
-                    : IN_STAGING;
+  gboolean in_ram = g_str_equal (bench_get_text (request, "others"), "ram");
   Loops *self = g_new0 (Loops, 1);
-  guint least = MAX_THREADS, most = 0, i;
+  gdouble rate = 0;
   gboolean ok;
 
   self->context = context;
   self->n = CLAMP (bench_get_integer (request, "threads"), 1, MAX_THREADS);
   self->seconds = bench_get_number (request, "seconds");
-  for (i = 0; i < json_array_get_length (numbers); i++) {
-    guint number = json_array_get_int_element (numbers, i);
-
-    least = MIN (least, number);
-    most = MAX (most, number);
-  }
   ok = gst_vkgdr_context_push (context, error);
   if (ok) {
-    ok = prepare (
-             self, request, most, where, self->n - MIN (least, self->n), error)
-         && measure_all (self, numbers, where, reply, error);
+    ok = prepare (self, request, bench_get_integer (request, "direct"),
+             in_ram ? IN_RAM : IN_STAGING, error)
+         && measure (self, &rate, error);
+    json_object_set_double_member (reply, "rate", rate);
     release (self);
     gst_vkgdr_context_pop (context);
   }

@@ -17,8 +17,8 @@
 #define WARM_UP_BUFFERS 4
 #define WARM_UP_SHARE 0.3
 
-/* A rate is measured over at least this many intervals between two buffers. */
-#define MIN_INTERVALS 2
+/* The number of arrivals that a rate needs. */
+#define ENOUGH 3
 
 /* A pipeline without a result is stopped after this time, in nanoseconds. */
 #define PATIENCE (30 * G_GINT64_CONSTANT (1000000000))
@@ -26,49 +26,29 @@
 /* The interval in which the counters are read. */
 #define POLL (2 * GST_MSECOND)
 
-typedef enum { PHASE_WARM_UP, PHASE_COUNT, PHASE_DONE } Phase;
+/* Payloaders push lists of buffers, which arrive at one time. */
+typedef struct {
+  gint64 time;
+  guint n;
+} Arrival;
 
-/* Counts the buffers that arrive at one sink. The times are those of the
- * counted buffers, and the longest time between two of them. */
+/* The arrivals at one sink. */
 typedef struct {
   GMutex lock;
-  Phase phase;
-  guint warm_up;
-  guint64 intervals;
-  gint64 first;
-  gint64 last;
-  gint64 gap;
+  GArray *arrivals;
+  guint first; /* the first one that counts */
 } Counter;
 
-static void
-count_locked (Counter *counter, guint n)
-{
-  gint64 now = bench_now ();
-
-  if (counter->first) {
-    counter->intervals += n;
-    counter->gap = MAX (counter->gap, now - counter->last);
-  } else {
-    counter->first = now;
-  }
-  counter->last = now;
-}
-
-/* Payloaders push lists of buffers. A list counts as its buffers, which arrive
- * at one time. */
 static GstPadProbeReturn
 count_buffers (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   Counter *counter = data;
-  guint n = 1;
+  Arrival arrival = { bench_now (), 1 };
 
   if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER_LIST)
-    n = gst_buffer_list_length (GST_PAD_PROBE_INFO_BUFFER_LIST (info));
+    arrival.n = gst_buffer_list_length (GST_PAD_PROBE_INFO_BUFFER_LIST (info));
   g_mutex_lock (&counter->lock);
-  if (counter->phase == PHASE_WARM_UP)
-    counter->warm_up += n;
-  else if (counter->phase == PHASE_COUNT)
-    count_locked (counter, n);
+  g_array_append_val (counter->arrivals, arrival);
   g_mutex_unlock (&counter->lock);
   return GST_PAD_PROBE_OK;
 }
@@ -78,14 +58,14 @@ counter_free (gpointer data)
 {
   Counter *counter = data;
 
+  g_array_unref (counter->arrivals);
   g_mutex_clear (&counter->lock);
   g_free (counter);
 }
 
-/* Returns: (nullable): NULL if the sink has no pad of this name, as a bin whose
- * pads are made later. */
-static Counter *
-watch_sink (GstElement *sink, GError **error)
+/* A bin whose pads are made later has no pad of this name. */
+static gboolean
+watch_sink (GPtrArray *counters, GstElement *sink, GError **error)
 {
   GstPad *pad = gst_element_get_static_pad (sink, "sink");
   Counter *counter;
@@ -94,62 +74,51 @@ watch_sink (GstElement *sink, GError **error)
     g_set_error (error, GST_CORE_ERROR, GST_CORE_ERROR_PAD,
         "the buffers of %s cannot be counted: it has no pad \"sink\"",
         GST_OBJECT_NAME (sink));
-    return NULL;
+    return FALSE;
   }
   counter = g_new0 (Counter, 1);
   g_mutex_init (&counter->lock);
+  counter->arrivals = g_array_new (FALSE, FALSE, sizeof (Arrival));
+  g_ptr_array_add (counters, counter);
   gst_pad_add_probe (pad,
       GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST, count_buffers,
       counter, NULL);
   gst_object_unref (pad);
-  return counter;
-}
-
-/* Adds a counter for each sink of the pipeline. */
-static gboolean
-add_counters (GPtrArray *counters, GstElement *pipeline, GError **error)
-{
-  GstIterator *sinks = gst_bin_iterate_sinks (GST_BIN (pipeline));
-  GValue item = G_VALUE_INIT;
-  gboolean ok = TRUE;
-
-  while (ok && gst_iterator_next (sinks, &item) == GST_ITERATOR_OK) {
-    Counter *counter = watch_sink (g_value_get_object (&item), error);
-
-    ok = counter != NULL;
-    if (ok)
-      g_ptr_array_add (counters, counter);
-    g_value_reset (&item);
-  }
-  g_value_unset (&item);
-  gst_iterator_free (sinks);
-  return ok;
+  return TRUE;
 }
 
 /* The description of a single element gives this element, which is no bin.
  *
- * Returns: (nullable): NULL if there is no sink, or one that cannot be
- * counted. */
+ * Returns: (nullable): a counter for each sink. NULL if there is none, or one
+ * that cannot be counted. */
 static GPtrArray *
 watch_sinks (GstElement *pipeline, GError **error)
 {
   GPtrArray *counters = g_ptr_array_new_with_free_func (counter_free);
+  GstIterator *sinks;
+  GValue item = G_VALUE_INIT;
+  gboolean ok = GST_IS_BIN (pipeline);
 
-  if (GST_IS_BIN (pipeline) && !add_counters (counters, pipeline, error)) {
-    g_ptr_array_unref (counters);
-    return NULL;
+  if (ok) {
+    sinks = gst_bin_iterate_sinks (GST_BIN (pipeline));
+    while (ok && gst_iterator_next (sinks, &item) == GST_ITERATOR_OK) {
+      ok = watch_sink (counters, g_value_get_object (&item), error);
+      g_value_reset (&item);
+    }
+    g_value_unset (&item);
+    gst_iterator_free (sinks);
   }
-  if (counters->len > 0)
+  if (ok && counters->len > 0)
     return counters;
-  g_set_error_literal (error, GST_CORE_ERROR, GST_CORE_ERROR_FAILED,
-      "the pipeline has no sink, so there are no buffers to count");
+  if (!*error)
+    g_set_error_literal (error, GST_CORE_ERROR, GST_CORE_ERROR_FAILED,
+        "the pipeline has no sink, so there are no buffers to count");
   g_ptr_array_unref (counters);
   return NULL;
 }
 
-/* Forgets what was counted in an earlier phase. */
 static void
-enter_phase (GPtrArray *counters, Phase phase)
+count_from_now (GPtrArray *counters)
 {
   guint i;
 
@@ -157,16 +126,14 @@ enter_phase (GPtrArray *counters, Phase phase)
     Counter *counter = g_ptr_array_index (counters, i);
 
     g_mutex_lock (&counter->lock);
-    counter->phase = phase;
-    if (phase == PHASE_COUNT)
-      counter->intervals = counter->first = counter->gap = 0;
+    counter->first = counter->arrivals->len;
     g_mutex_unlock (&counter->lock);
   }
 }
 
-/* Whether all sinks have got as many buffers as the phase needs. */
+/* Whether all sinks have got @n buffers or lists. */
 static gboolean
-is_enough (GPtrArray *counters)
+have_got (GPtrArray *counters, guint n)
 {
   gboolean enough = TRUE;
   guint i;
@@ -175,12 +142,34 @@ is_enough (GPtrArray *counters)
     Counter *counter = g_ptr_array_index (counters, i);
 
     g_mutex_lock (&counter->lock);
-    enough = counter->phase == PHASE_WARM_UP
-                 ? counter->warm_up >= WARM_UP_BUFFERS
-                 : counter->intervals >= MIN_INTERVALS;
+    enough = counter->arrivals->len >= counter->first + n;
     g_mutex_unlock (&counter->lock);
   }
   return enough;
+}
+
+/* Returns buffers per second. @gap is the longest time without one, in
+ * seconds. There must be two arrivals. */
+static gdouble
+rate_of (Counter *counter, gdouble *gap)
+{
+  guint64 n = 0;
+  gint64 first, last, longest = 0;
+  guint i;
+
+  g_mutex_lock (&counter->lock);
+  first = last =
+      g_array_index (counter->arrivals, Arrival, counter->first).time;
+  for (i = counter->first + 1; i < counter->arrivals->len; i++) {
+    const Arrival *next = &g_array_index (counter->arrivals, Arrival, i);
+
+    n += next->n;
+    longest = MAX (longest, next->time - last);
+    last = next->time;
+  }
+  g_mutex_unlock (&counter->lock);
+  *gap = longest / 1e9;
+  return n * 1e9 / (last - first);
 }
 
 static gboolean
@@ -200,14 +189,15 @@ check_bus (GstBus *bus, GError **error)
   return FALSE;
 }
 
-/* Waits for @seconds, and for longer if there are not enough buffers. */
+/* Waits for @seconds, and for longer if there are less than @n arrivals. */
 static gboolean
-wait_for (GPtrArray *counters, GstBus *bus, gdouble seconds, GError **error)
+wait_for (
+    GPtrArray *counters, guint n, GstBus *bus, gdouble seconds, GError **error)
 {
   gint64 start = bench_now ();
   gint64 until = start + (gint64) (seconds * 1e9);
 
-  while (bench_now () < until || !is_enough (counters)) {
+  while (bench_now () < until || !have_got (counters, n)) {
     if (!check_bus (bus, error))
       return FALSE;
     if (bench_now () > until + PATIENCE) {
@@ -294,21 +284,21 @@ change (GstElement *pipeline, GPtrArray *counters, GstBus *bus,
     JsonObject *request, JsonObject *reply, GError **error)
 {
   GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), "changed");
-  const Counter *counter = g_ptr_array_index (counters, 0);
-  gdouble before;
+  Counter *counter = g_ptr_array_index (counters, 0);
+  gdouble before, after;
 
   if (!element)
     return TRUE;
-  enter_phase (counters, PHASE_DONE);
-  before = counter->gap / 1e9;
-  enter_phase (counters, PHASE_COUNT);
+  rate_of (counter, &before);
+  count_from_now (counters);
   gst_util_set_object_arg (G_OBJECT (element),
       bench_get_text (request, "property"), bench_get_text (request, "value"));
   gst_object_unref (element);
-  if (!wait_for (counters, bus, bench_get_number (request, "seconds"), error))
+  if (!wait_for (
+          counters, ENOUGH, bus, bench_get_number (request, "seconds"), error))
     return FALSE;
-  enter_phase (counters, PHASE_DONE);
-  json_set_number (reply, "extra-gap", counter->gap / 1e9 - before);
+  rate_of (counter, &after);
+  json_set_number (reply, "extra-gap", after - before);
   return TRUE;
 }
 
@@ -322,20 +312,6 @@ used_memory (GstVkgdrContext *context)
   return (gdouble) (n_total - n_free);
 }
 
-static void
-add_rate (GPtrArray *counters, JsonObject *reply)
-{
-  gdouble sum = 0;
-  guint i;
-
-  for (i = 0; i < counters->len; i++) {
-    const Counter *counter = g_ptr_array_index (counters, i);
-
-    sum += counter->intervals * 1e9 / (counter->last - counter->first);
-  }
-  json_set_number (reply, "rate", sum);
-}
-
 static gboolean
 play (GstElement *pipeline, GPtrArray *counters, JsonObject *request,
     JsonObject *reply, GError **error)
@@ -344,15 +320,19 @@ play (GstElement *pipeline, GPtrArray *counters, JsonObject *request,
   gdouble warm_up =
       MAX (bench_get_number (request, "warm-up"), seconds * WARM_UP_SHARE);
   GstBus *bus = gst_element_get_bus (pipeline);
+  gdouble sum = 0, gap;
   gboolean ok;
+  guint i;
 
-  ok = start (pipeline, bus, error) && wait_for (counters, bus, warm_up, error);
+  ok = start (pipeline, bus, error)
+       && wait_for (counters, WARM_UP_BUFFERS, bus, warm_up, error);
   if (ok) {
-    enter_phase (counters, PHASE_COUNT);
-    ok = wait_for (counters, bus, seconds, error);
+    count_from_now (counters);
+    ok = wait_for (counters, ENOUGH, bus, seconds, error);
   }
-  if (ok)
-    add_rate (counters, reply);
+  for (i = 0; ok && i < counters->len; i++)
+    sum += rate_of (g_ptr_array_index (counters, i), &gap);
+  json_set_number (reply, "rate", sum);
   ok = ok && change (pipeline, counters, bus, request, reply, error)
        && add_kernel_time (pipeline, reply, error);
   gst_object_unref (bus);
@@ -395,12 +375,14 @@ run_first (
   gboolean ok = FALSE;
 
   if (counters) {
-    enter_phase (counters, PHASE_COUNT);
     bus = gst_element_get_bus (pipeline);
-    ok = start (pipeline, bus, error) && wait_for (counters, bus, 0, error);
+    ok = start (pipeline, bus, error) && wait_for (counters, 1, bus, 0, error);
     gst_element_set_state (pipeline, GST_STATE_NULL);
     gst_object_unref (bus);
-    *time = ((Counter *) g_ptr_array_index (counters, 0))->first;
+    if (ok)
+      *time =
+          g_array_index (((Counter *) counters->pdata[0])->arrivals, Arrival, 0)
+              .time;
   }
   gst_clear_object (&pipeline);
   g_clear_pointer (&counters, g_ptr_array_unref);

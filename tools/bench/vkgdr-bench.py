@@ -227,6 +227,8 @@ def put_out(options, machine, curves, cases):
             bench_report.print_tables(machine, options, curves, cases)
         sys.stdout.flush()
     except OSError as error:
+        # Otherwise Python tries to write the rest at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         fail(f"standard output: {error}")
     if options.save:
         try:

@@ -56,6 +56,7 @@ STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "vkgdr-plot",
 }
+GREY = "#555555"
 COLOURS = ("#00a060", "#2060d0", "#d06020", "#a030c0", "#707070", "#c02020", "#009090")
 DASHES = ("-", "--", ":")
 
@@ -76,113 +77,71 @@ def format_size(size, _position=None):
 
 
 class Sheet:
-    """A picture that is filled from the top to the bottom.
-
-    Its height is only known at the end, so the sheet keeps a list of drawings. Each is
-    a function of the figure, and of axes in inches that cover the whole figure.
-    """
+    """A picture that is filled from the top to the bottom, on axes in inches. Its height is
+    only known at the end."""
 
     def __init__(self, title, unit):
+        self.figure = Figure(figsize=(WIDTH, 1))
+        self.canvas = self.figure.add_axes([0, 0, 1, 1])
+        self.curves = None
         self.y = MARGIN
-        self.drawings = []
-        for line in textwrap.wrap(title, TITLE_COLUMNS):
-            self.add_line(line, size=12, weight="bold")
+        self.add_text(title, columns=TITLE_COLUMNS, size=12, weight="bold")
         word = "less" if unit in LESS_IS_BETTER else "more"
-        self.add_line(f"{unit}, {word} is better", color="#555555")
+        self.add_text(f"{unit}, {word} is better", color=GREY)
 
-    def add_gap(self):
-        self.y += GAP
-
-    def add_line(self, text, value="", left=MARGIN, **style):
-        """Adds a line of text, with a value at the right."""
-        y = self.y + LINE / 2
-
-        def draw(_figure, canvas):
-            for x, side, part in (left, "left", text), (WIDTH - MARGIN, "right", value):
-                if part:
-                    # Texts are not formulas, even if they contain signs of formulas.
-                    canvas.text(x, y, part, ha=side, va="center", parse_math=False, **style)
-
-        self.drawings.append(draw)
-        self.y += LINE
-
-    def add_text(self, text, value="", columns=COLUMNS, **style):
-        """Adds a text of one or more lines. The value is in the last line."""
+    def add_text(self, text, value="", columns=COLUMNS, left=MARGIN, **style):
+        """Adds a text of one or more lines. The value is at the right of the last line."""
         if value:
             columns -= max(VALUE_COLUMNS, len(value) + 1)
-        *lines, last = textwrap.wrap(text, columns) or [""]
-        for line in lines:
-            self.add_line(line, **style)
-        self.add_line(last, value, **style)
+        # Texts are not formulas, even if they contain signs of formulas.
+        style.update(va="center", parse_math=False)
+        for line in textwrap.wrap(text, columns):
+            self.canvas.text(left, self.y + LINE / 2, line, **style)
+            self.y += LINE
+        if value:
+            self.canvas.text(WIDTH - MARGIN, self.y - LINE / 2, value, ha="right", **style)
 
     def add_bar(self, color, length, low, high):
         """Adds a bar, and the range of its samples, as parts of the width."""
         y = self.y + BAR / 2
-
-        def draw(_figure, canvas):
-            canvas.barh(y, length * FULL, BAR, MARGIN, color=color)
-            canvas.plot([MARGIN + low * FULL, MARGIN + high * FULL], [y, y], "#111111", lw=1)
-
-        self.drawings.append(draw)
+        self.canvas.barh(y, length * FULL, BAR, MARGIN, color=color)
+        self.canvas.plot([MARGIN + low * FULL, MARGIN + high * FULL], [y, y], "#111111", lw=1)
         self.y += BAR + GAP / 2
 
-    def add_curves(self, curves, set_up):
-        """Adds curves, which are (label, x, y). `set_up` prepares their axes."""
-        top = self.y + GAP
-        # If two curves are at the same place, dashes make both visible.
-        looks = [
-            {
-                "color": COLOURS[i % len(COLOURS)],
-                "linestyle": DASHES[i % len(DASHES)],
-                "linewidth": 2,
-            }
-            for i in range(len(curves))
-        ]
-
-        def draw(figure, _canvas):
-            height = figure.get_figheight()
-            bottom = (height - top - PLOT_HEIGHT) / height
-            axes = figure.add_axes(
-                [AXIS_LEFT / WIDTH, bottom, (FULL - AXIS_LEFT) / WIDTH, PLOT_HEIGHT / height]
-            )
-            for (_label, x, y), look in zip(curves, looks):
-                axes.plot(x, y, **look)
-            axes.grid(color="#dddddd")
-            set_up(axes)
-
-        self.drawings.append(draw)
-        self.y = top + PLOT_HEIGHT + AXIS_BELOW
-        for (label, _x, _y), look in zip(curves, looks):
-            self.add_sample(look)
+    def add_curves(self, curves):
+        """Adds curves, which are (label, x, y), and their names. Returns their axes."""
+        top = self.y = self.y + GAP
+        axes = self.figure.add_axes([0, 0, 1, 1])
+        axes.grid(color="#dddddd")
+        self.y += PLOT_HEIGHT + AXIS_BELOW
+        for i, (label, x, y) in enumerate(curves):
+            # If two curves are at the same place, dashes make both visible.
+            look = {"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i % len(DASHES)],
+                    "linewidth": 2}
+            axes.plot(x, y, **look)
+            self.canvas.plot([MARGIN, MARGIN + SAMPLE], 2 * [self.y + LINE / 2], **look)
             self.add_text(label, left=MARGIN + SAMPLE + 0.1, columns=COLUMNS - 8)
+        self.curves = axes, top
+        return axes
 
-    def add_sample(self, look):
-        """Adds a piece of a curve in front of the following line of text."""
-        y = self.y + LINE / 2
-        self.drawings.append(
-            lambda _figure, canvas: canvas.plot([MARGIN, MARGIN + SAMPLE], [y, y], **look)
-        )
-
-    def finish(self):
+    def finish(self, results):
+        """Adds a description of the machine. Returns the figure."""
+        machine = results["machine"]
+        self.y += GAP
+        for text in (
+            f"{machine['name']}, {machine['cpu']}",
+            f"vkgdr-bench {results['version']}, {machine['gstreamer']}, {machine['date'][:10]}",
+        ):
+            self.add_text(text, columns=COLUMNS + 6, color=GREY, size=9)
         height = self.y + MARGIN
-        figure = Figure(figsize=(WIDTH, height))
-        canvas = figure.add_axes([0, 0, 1, 1])
-        for draw in self.drawings:
-            draw(figure, canvas)
-        canvas.set(xlim=(0, WIDTH), ylim=(height, 0))
-        canvas.axis("off")
-        return figure
-
-
-def add_machine(sheet, results):
-    """Adds a description of the machine."""
-    machine = results["machine"]
-    sheet.add_gap()
-    for text in (
-        f"{machine['name']}, {machine['cpu']}",
-        f"vkgdr-bench {results['version']}, {machine['gstreamer']}, {machine['date'][:10]}",
-    ):
-        sheet.add_text(text, columns=COLUMNS + 6, color="#555555", size=9)
+        self.figure.set_figheight(height)
+        self.canvas.set(xlim=(0, WIDTH), ylim=(height, 0))
+        self.canvas.axis("off")
+        if self.curves:
+            axes, top = self.curves
+            axes.set_position([AXIS_LEFT / WIDTH, (height - top - PLOT_HEIGHT) / height,
+                               (FULL - AXIS_LEFT) / WIDTH, PLOT_HEIGHT / height])
+        return self.figure
 
 
 def is_shown(curve, names):
@@ -203,20 +162,17 @@ def draw_memory(results, direction):
             x = [point["bytes"] for point in points]
             lines.append((curve["label"], x, [p["GB/s"]["median"] for p in points]))
 
-    def set_up(axes):
-        axes.set(xscale="log", yscale="log", xlabel="bytes of a copy")
-        low, high = axes.get_xlim()
-        axes.xaxis.set_major_locator(FixedLocator([t for t in SIZE_TICKS if low <= t <= high]))
-        axes.xaxis.set_major_formatter(FuncFormatter(format_size))
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.tick_params(axis="x", which="minor", bottom=False)
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-
     sheet = Sheet(MEMORY_TITLES[direction], "GB/s")
-    sheet.add_curves(lines, set_up)
-    add_machine(sheet, results)
-    return sheet.finish()
+    axes = sheet.add_curves(lines)
+    axes.set(xscale="log", yscale="log", xlabel="bytes of a copy")
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(FixedLocator([t for t in SIZE_TICKS if low <= t <= high]))
+    axes.xaxis.set_major_formatter(FuncFormatter(format_size))
+    axes.tick_params(axis="x", which="minor", bottom=False)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    for axis in axes.xaxis, axes.yaxis:
+        axis.set_minor_formatter(NullFormatter())
+    return sheet.finish(results)
 
 
 def draw_streams(results, cases):
@@ -229,39 +185,34 @@ def draw_streams(results, cases):
         if points:
             lines.append((variant["label"], *zip(*points)))
 
-    def set_up(axes):
-        # The numbers of streams have equal distances, so that there is room for 1, 4, 8
-        # and 16.
-        axes.set_xticks(range(len(counts)), [str(count) for count in counts])
-        axes.set_xlim(-0.1, len(counts) - 0.9)
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("streams")
-
     sheet = Sheet(title_of(cases[0]), cases[0]["unit"])
-    sheet.add_curves(lines, set_up)
-    add_machine(sheet, results)
-    return sheet.finish()
+    axes = sheet.add_curves(lines)
+    # The numbers of streams have equal distances, so that there is room for 1, 4, 8 and 16.
+    axes.set_xticks(range(len(counts)), [str(count) for count in counts])
+    axes.set_xlim(-0.1, len(counts) - 0.9)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("streams")
+    return sheet.finish(results)
 
 
 def draw_cases(results, cases):
     """Draws bars for each case."""
     sheet = Sheet(title_of(cases[0]), cases[0]["unit"])
     for case in cases:
-        sheet.add_gap()
+        sheet.y += GAP
         sheet.add_text(case["title"], columns=COLUMNS - 6, weight="bold")
         variants = case["variants"]
         scale = max((v.get("max", v.get("median", 0)) for v in variants), default=0)
         for variant, color in zip(variants, itertools.cycle(COLOURS)):
             if "median" not in variant:
-                sheet.add_text(f"{variant['label']}: not measured", color="#555555")
+                sheet.add_text(f"{variant['label']}: not measured", color=GREY)
                 continue
             median = variant["median"]
             sheet.add_text(variant["label"], format_number(median))
             ends = (variant.get(end, median) for end in ("min", "max"))
             shares = [max(value, 0) / scale if scale > 0 else 0 for value in (median, *ends)]
             sheet.add_bar(color, *shares)
-    add_machine(sheet, results)
-    return sheet.finish()
+    return sheet.finish(results)
 
 
 def title_of(case):

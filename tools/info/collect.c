@@ -35,6 +35,9 @@ typedef struct {
   InfoProbe probe;
 } Device;
 
+/* Returns: (transfer none): as of g_strdup_printf(), see info_keep(). */
+#define keep(...) info_keep (g_strdup_printf (__VA_ARGS__))
+
 /* The library's message about the last failure. */
 static const gchar *
 take_last_error (void)
@@ -54,8 +57,8 @@ describe_result (const vkgdr_cuda *cu, const gchar *call, CUresult result)
 
   cu->cuGetErrorName (result, &name);
   cu->cuGetErrorString (result, &text);
-  return info_keep (g_strdup_printf ("%s failed: %s (%s)", call,
-      name ? name : "an unknown error", text ? text : "no explanation"));
+  return keep ("%s failed: %s (%s)", call, name ? name : "an unknown error",
+      text ? text : "no explanation");
 }
 
 /* --- the trial ------------------------------------------------------------ */
@@ -167,27 +170,12 @@ ask_compiler (gint ordinal, const gchar **why_not)
 
 /* Returns: 0 if it is not known. */
 static gint
-ask_cuda (Device *self, CUdevice_attribute attribute)
+ask_cuda (const Device *self, CUdevice_attribute attribute)
 {
   int value = 0;
 
   self->cu->cuDeviceGetAttribute (&value, attribute, self->number);
   return value;
-}
-
-static const gchar *
-name_compute_mode (gint mode)
-{
-  switch (mode) {
-  case CU_COMPUTEMODE_DEFAULT:
-    return "default";
-  case CU_COMPUTEMODE_PROHIBITED:
-    return "prohibited";
-  case CU_COMPUTEMODE_EXCLUSIVE_PROCESS:
-    return "exclusive-process";
-  default:
-    return "unknown";
-  }
 }
 
 /* Returns: (nullable): NULL if the UUID is not known. */
@@ -220,9 +208,8 @@ describe_memory_types (const vkgdr_device_info *info)
     for (bit = 0; bit < 32; bit++)
       if (type->flags >> bit & 1)
         g_variant_builder_add (&flags, "s",
-            bit < G_N_ELEMENTS (flag_names)
-                ? flag_names[bit]
-                : info_keep (g_strdup_printf ("%#x", 1u << bit)));
+            bit < G_N_ELEMENTS (flag_names) ? flag_names[bit]
+                                            : keep ("%#x", 1u << bit));
     g_variant_builder_add_parsed (&types,
         "{'heap': <%u>, 'heap-size': <%t>, 'flags': <%as>}", type->heap,
         type->heap_size, &flags);
@@ -237,80 +224,108 @@ known (const gchar *text)
   return *text ? info_keep (g_strdup (text)) : NULL;
 }
 
-/* Returns: a{sv}. If other processes use much memory, the budget of this
- * process can be less than it already uses. */
-static GVariant *
-describe_device (Device *self, gint ordinal, const vkgdr_device_info *info)
+/* An entry of an a{sv}. The arguments are those of g_variant_new(). */
+#define ADD(builder, name, ...) \
+  g_variant_builder_add (builder, "{sv}", name, g_variant_new (__VA_ARGS__))
+
+/* If other processes use much memory, the budget of this process can be less
+ * than it already uses. */
+static void
+add_window (
+    GVariantBuilder *facts, const vkgdr_device_info *info, gboolean staged)
 {
-  gboolean window = info->window_size > 0, software = info->software;
-  gint major =
-      software ? 0
-               : ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-  gint minor = ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  gboolean known = info->window_size > 0;
+  guint64 used = info->window_usage, budget = info->window_budget;
+
+  ADD (facts, "has-window", "mb", known || staged, known);
+  ADD (facts, "window-size", "mt", known, info->window_size);
+  ADD (facts, "window-free", "mt", known, MAX (budget, used) - used);
+  ADD (facts, "window-budget", "mt", known, budget);
+  ADD (facts, "window-usage", "mt", known, used);
+  ADD (facts, "coherent", "mb", known, info->coherent);
+  ADD (facts, "host-cached", "mb", known, info->host_cached);
+  ADD (facts, "memory-type", "mu", known, info->memory_type);
+}
+
+static void
+add_info (GVariantBuilder *facts, const vkgdr_device_info *info)
+{
   gint cuda = info->cuda_driver_version;
   guint32 vulkan = info->vulkan_api_version;
-  const gchar *compiler = NULL, *why_not = NULL;
+
+  ADD (facts, "name", "ms", known (info->name));
+  ADD (facts, "software", "b", info->software);
+  ADD (facts, "uuid", "ms", format_uuid (info->uuid));
+  ADD (facts, "pci-address", "ms", known (info->pci_address));
+  ADD (facts, "bar-size", "mt", info->bar_size > 0, info->bar_size);
+  ADD (facts, "vulkan-driver", "ms", known (info->vulkan_driver));
+  g_variant_builder_add (
+      facts, "{sv}", "memory-types", describe_memory_types (info));
+  ADD (facts, "cuda-driver", "ms",
+      cuda ? keep ("%d.%d", cuda / 1000, cuda % 1000 / 10) : NULL);
+  ADD (facts, "vulkan-api", "ms",
+      vulkan ? keep (
+          "%u.%u.%u", vulkan >> 22 & 0x7f, vulkan >> 12 & 0x3ff, vulkan & 0xfff)
+             : NULL);
+}
+
+/* Data that only CUDA has. */
+static void
+add_cuda (GVariantBuilder *facts, const Device *self, gboolean software)
+{
+  gint mode = ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
+  gint major = ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  gint minor = ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   size_t memory = 0;
 
   if (self->cu->cuDeviceTotalMem (&memory, self->number) != CUDA_SUCCESS)
     memory = 0;
-  if (strcmp (self->probe.trial, "passed") == 0)
-    compiler = ask_compiler (ordinal, &why_not);
-  return g_variant_new_parsed (
-      "{'device': <%i>, 'name': <%ms>, 'software': <%b>, 'error': <%ms>, "
-      "'uuid': <%ms>, 'pci-address': <%ms>,"
-      " 'compute-capability': <%ms>, 'compute-mode': <%s>, 'memory-size': "
-      "<%mt>, 'bar-size': <%mt>,"
-      " 'has-window': <%mb>, 'window-size': <%mt>, 'window-free': <%mt>, "
-      "'window-budget': <%mt>, 'window-usage': <%mt>,"
-      " 'coherent': <%mb>, 'host-cached': <%mb>, 'memory-type': <%mu>, "
-      "'cuda-driver': <%ms>, 'vulkan-driver': <%ms>, 'vulkan-api': <%ms>,"
-      " 'compiler': <%ms>, 'compiler-error': <%ms>, 'memory-types': <%*>}",
-      ordinal, known (info->name), software, self->error,
-      format_uuid (info->uuid), known (info->pci_address),
-      major ? info_keep (g_strdup_printf ("%d.%d", major, minor)) : NULL,
-      name_compute_mode (ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE)),
-      memory > 0, (guint64) memory, info->bar_size > 0, info->bar_size,
-      window || self->probe.remedy != NULL, window, window, info->window_size,
-      window,
-      MAX (info->window_budget, info->window_usage) - info->window_usage,
-      window, info->window_budget, window, info->window_usage, window,
-      info->coherent, window, info->host_cached, window, info->memory_type,
-      cuda
-          ? info_keep (g_strdup_printf ("%d.%d", cuda / 1000, cuda % 1000 / 10))
-          : NULL,
-      known (info->vulkan_driver),
-      vulkan ? info_keep (g_strdup_printf ("%u.%u.%u", vulkan >> 22 & 0x7f,
-          vulkan >> 12 & 0x3ff, vulkan & 0xfff))
-             : NULL,
-      compiler, why_not, describe_memory_types (info));
+  ADD (facts, "memory-size", "mt", memory > 0, (guint64) memory);
+  ADD (facts, "compute-mode", "s",
+      mode == CU_COMPUTEMODE_DEFAULT             ? "default"
+      : mode == CU_COMPUTEMODE_PROHIBITED        ? "prohibited"
+      : mode == CU_COMPUTEMODE_EXCLUSIVE_PROCESS ? "exclusive-process"
+                                                 : "unknown");
+  ADD (facts, "compute-capability", "ms",
+      major > 0 && !software ? keep ("%d.%d", major, minor) : NULL);
 }
 
 /* --- the report ----------------------------------------------------------- */
 
-static GVariant *
+static JsonObject *
 collect_device (const vkgdr_cuda *cu, gint ordinal, InfoProbe *probe)
 {
   Device self = { cu, 0, NULL, { "cuda-device", "none", NULL } };
   CUresult result = cu->cuDeviceGet (&self.number, ordinal);
   vkgdr_device_info info = { { 0 } };
-  vkgdr_obstacle obstacle;
-  GVariant *facts;
+  vkgdr_obstacle obstacle = VKGDR_OBSTACLE_CUDA_DEVICE;
+  const gchar *compiler = NULL, *why_not = NULL;
+  GVariantBuilder facts;
+  gboolean staged;
 
-  if (result != CUDA_SUCCESS) {
-    self.error = describe_result (cu, "cuDeviceGet", result);
-  } else {
+  if (result == CUDA_SUCCESS)
     obstacle = vkgdr_probe (self.number, &info);
-    self.probe.obstacle = obstacles[obstacle];
-    if (obstacle != VKGDR_OBSTACLE_NONE)
-      self.error = take_last_error ();
-    if (obstacle == VKGDR_OBSTACLE_NONE
-        || obstacle >= VKGDR_OBSTACLE_VULKAN_LOADER)
-      try_device (&self);
-  }
-  facts = describe_device (&self, ordinal, &info);
+  self.probe.obstacle = obstacles[obstacle];
+  if (result != CUDA_SUCCESS)
+    self.error = describe_result (cu, "cuDeviceGet", result);
+  else if (obstacle != VKGDR_OBSTACLE_NONE)
+    self.error = take_last_error ();
+  staged = obstacle >= VKGDR_OBSTACLE_VULKAN_LOADER;
+  if (obstacle == VKGDR_OBSTACLE_NONE || staged)
+    try_device (&self);
+  if (strcmp (self.probe.trial, "passed") == 0)
+    compiler = ask_compiler (ordinal, &why_not);
+
+  g_variant_builder_init (&facts, G_VARIANT_TYPE_VARDICT);
+  ADD (&facts, "device", "i", ordinal);
+  ADD (&facts, "error", "ms", self.error);
+  ADD (&facts, "compiler", "ms", compiler);
+  ADD (&facts, "compiler-error", "ms", why_not);
+  add_info (&facts, &info);
+  add_cuda (&facts, &self, info.software);
+  add_window (&facts, &info, staged);
   *probe = self.probe;
-  return facts;
+  return info_take_facts (g_variant_builder_end (&facts));
 }
 
 JsonObject *
@@ -331,8 +346,7 @@ info_collect (gboolean *usable)
     error = describe_result (cu, "cuDeviceGetCount", result);
   probes = g_new0 (InfoProbe, n);
   for (i = 0; i < n; i++)
-    json_array_add_object_element (
-        devices, info_take_facts (collect_device (cu, i, &probes[i])));
+    json_array_add_object_element (devices, collect_device (cu, i, &probes[i]));
   report = info_describe_machine ();
   json_object_set_string_member (report, "version", VKGDR_VERSION);
   json_object_set_string_member (report, "copy-isa", vkgdr_copy_isa ());
