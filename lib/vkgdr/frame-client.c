@@ -475,9 +475,14 @@ read_memory (vkgdr_frames_t self, const uint8_t *data, size_t size, int *fd)
   vkgdr_wire_memory message;
   import *one;
 
-  if (size != sizeof (message) || *fd < 0
-      || self->n_imports >= VKGDR_WIRE_MAX_MEMORIES)
+  if (size != sizeof (message) || self->n_imports >= VKGDR_WIRE_MAX_MEMORIES)
     return refuse ("memory");
+  if (*fd < 0) {
+    vkgdr_error_set ("the file descriptor of the server's memory has not "
+                     "arrived: see whether the process has as many files open "
+                     "as it may (ulimit -n)");
+    return false;
+  }
   memcpy (&message, data, sizeof (message));
   if (*find_import (self, message.id) || message.info.size == 0
       || message.info.size > PTRDIFF_MAX)

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "frame-peer.h"
@@ -15,6 +16,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static vkgdr_export *all;
 static uint64_t last_id;
 static unsigned generation;
+static vkgdr_export_watcher *watchers;
 
 vkgdr_export *
 vkgdr_export_new (int fd, const vkgdr_fd_info *info)
@@ -43,20 +45,29 @@ vkgdr_export_ref (vkgdr_export *self)
   return self;
 }
 
+static void
+remove_locked (vkgdr_export *self)
+{
+  vkgdr_export_watcher *watcher;
+  vkgdr_export **link;
+
+  for (link = &all; *link != self; link = &(*link)->next)
+    ;
+  *link = self->next;
+  generation++;
+  for (watcher = watchers; watcher; watcher = watcher->next)
+    eventfd_write (watcher->wake, 1);
+}
+
 void
 vkgdr_export_unref (vkgdr_export *self)
 {
-  vkgdr_export **link;
   bool is_last;
 
   pthread_mutex_lock (&lock);
   is_last = --self->refs == 0;
-  if (is_last) {
-    for (link = &all; *link != self; link = &(*link)->next)
-      ;
-    *link = self->next;
-    generation++;
-  }
+  if (is_last)
+    remove_locked (self);
   pthread_mutex_unlock (&lock);
   if (!is_last)
     return;
@@ -85,4 +96,25 @@ vkgdr_export_lives (uint64_t id)
     ;
   pthread_mutex_unlock (&lock);
   return one != NULL;
+}
+
+void
+vkgdr_export_watch (vkgdr_export_watcher *watcher)
+{
+  pthread_mutex_lock (&lock);
+  watcher->next = watchers;
+  watchers = watcher;
+  pthread_mutex_unlock (&lock);
+}
+
+void
+vkgdr_export_unwatch (vkgdr_export_watcher *watcher)
+{
+  vkgdr_export_watcher **link;
+
+  pthread_mutex_lock (&lock);
+  for (link = &watchers; *link != watcher; link = &(*link)->next)
+    ;
+  *link = watcher->next;
+  pthread_mutex_unlock (&lock);
 }

@@ -29,6 +29,17 @@ struct vkgdr_export {
 unsigned vkgdr_export_generation (void);
 bool vkgdr_export_lives (uint64_t id);
 
+/* Between these two calls, an export that is freed is written to the eventfd
+ * @wake. */
+typedef struct vkgdr_export_watcher vkgdr_export_watcher;
+struct vkgdr_export_watcher {
+  vkgdr_export_watcher *next;
+  int wake;
+};
+
+void vkgdr_export_watch (vkgdr_export_watcher *watcher);
+void vkgdr_export_unwatch (vkgdr_export_watcher *watcher);
+
 /* --- what is sent -------------------------------------------------------- */
 
 /* A message about the stream, such as CAPS. */

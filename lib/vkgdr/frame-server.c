@@ -46,7 +46,7 @@ struct vkgdr_server {
   char *path;
   struct stat file; /* identifies the socket at @path */
   int listener;
-  int wake; /* an eventfd, which ends the wait of the io thread */
+  vkgdr_export_watcher watcher; /* its eventfd ends the wait of the io thread */
   pthread_t io, waiter;
 
   pthread_mutex_t lock; /* for the fields below */
@@ -71,7 +71,7 @@ struct vkgdr_server {
 static void
 wake_io (vkgdr_server *self)
 {
-  eventfd_write (self->wake, 1);
+  eventfd_write (self->watcher.wake, 1);
 }
 
 static void
@@ -300,7 +300,7 @@ serve_client_locked (vkgdr_server *self, vkgdr_peer *peer, bool is_readable,
 
 /* --- the io thread ------------------------------------------------------- */
 
-/* What the io thread polls: `wake`, the listener, and the clients. */
+/* What the io thread polls: its eventfd, the listener, and the clients. */
 typedef struct {
   struct pollfd fds[2 + MAX_CLIENTS];
   bool can_accept;
@@ -313,7 +313,7 @@ wait_for_events (vkgdr_server *self, watch *now)
   eventfd_t value;
   uint32_t i, n = self->n_clients;
 
-  now->fds[0] = (struct pollfd){ self->wake, POLLIN, 0 };
+  now->fds[0] = (struct pollfd){ self->watcher.wake, POLLIN, 0 };
   now->fds[1] =
       (struct pollfd){ now->can_accept ? self->listener : -1, POLLIN, 0 };
   for (i = 0; i < n; i++)
@@ -324,7 +324,7 @@ wait_for_events (vkgdr_server *self, watch *now)
     for (i = 0; i < 2 + n; i++)
       now->fds[i].revents = 0;
   if (now->fds[0].revents)
-    eventfd_read (self->wake, &value);
+    eventfd_read (self->watcher.wake, &value);
 }
 
 /* Returns whether the thread goes on. At the end, it does until all is sent or
@@ -428,8 +428,10 @@ close_descriptors (vkgdr_server *self)
       && file.st_dev == self->file.st_dev)
     unlink (self->path);
   close (self->listener);
-  if (self->wake >= 0)
-    close (self->wake);
+  if (self->watcher.wake < 0)
+    return;
+  vkgdr_export_unwatch (&self->watcher);
+  close (self->watcher.wake);
 }
 
 static void
@@ -448,9 +450,11 @@ free_server (vkgdr_server *self)
 static bool
 start (vkgdr_server *self)
 {
-  self->wake = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (self->wake >= 0)
+  self->watcher.wake = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (self->watcher.wake >= 0) {
+    vkgdr_export_watch (&self->watcher);
     return start_threads (self);
+  }
   vkgdr_error_set ("'%s' cannot be served (%s): see how many files the process "
                    "has open (ulimit -n)",
       self->path, strerror (errno));

@@ -21,14 +21,10 @@
 #include <unistd.h>
 
 #include "frame-server.h"
-#include "frame-socket.h"
-#include "frame-wire.h"
+#include "frames-raw.h"
 
-#define SECOND INT64_C (1000000000)
 #define WIDTH 66
 #define HEIGHT 50
-
-static char path[64];
 
 /* The number of cases of the two fuzzers; VKGDR_FUZZ sets another one. */
 static int
@@ -37,18 +33,6 @@ count_cases (int n)
   const char *number = getenv ("VKGDR_FUZZ");
 
   return number ? atoi (number) : n;
-}
-
-static void
-set_up (void)
-{
-  snprintf (path, sizeof (path), "/tmp/vkgdr-frames-%d", (int) getpid ());
-}
-
-static void
-tear_down (void)
-{
-  unlink (path);
 }
 
 static vkgdr_frame_server_t
@@ -380,68 +364,6 @@ TEST (wrong_parameters)
 
 /* --- hostile clients ----------------------------------------------------- */
 
-static int
-connect_raw (void)
-{
-  int fd;
-
-  /* Other clients may still wait to be accepted. */
-  while ((fd = vkgdr_socket_connect (path)) < 0)
-    usleep (1000);
-  return fd;
-}
-
-static void
-say_hello (int fd, uint32_t min, uint32_t max)
-{
-  const vkgdr_wire_hello hello = { { VKGDR_WIRE_HELLO, sizeof (hello) },
-    VKGDR_WIRE_MAGIC_BYTES, min, max };
-
-  vkgdr_socket_send (fd, &hello, sizeof (hello), -1);
-}
-
-/* Returns the type of the next message, or 0 if the connection was closed. */
-static uint32_t
-next_type (int fd, void *data, size_t *size)
-{
-  vkgdr_wire_header *header = data;
-  int attached;
-
-  for (;;) {
-    size_t room = *size;
-
-    switch (vkgdr_socket_receive (fd, data, &room, &attached)) {
-    case VKGDR_SOCKET_OK:
-      if (attached >= 0)
-        close (attached);
-      *size = room;
-      return header->type;
-    case VKGDR_SOCKET_AGAIN:
-      vkgdr_socket_wait (fd, SECOND);
-      break;
-    default:
-      return 0;
-    }
-  }
-}
-
-static void
-expect (int fd, uint32_t type)
-{
-  uint64_t data[VKGDR_WIRE_MAX_PACKET / 8];
-  size_t size = sizeof (data);
-
-  ck_assert_int_eq (next_type (fd, data, &size), type);
-}
-
-static void
-send_number (int fd, uint32_t type, uint64_t number)
-{
-  const vkgdr_wire_number message = { { type, sizeof (message) }, number };
-
-  vkgdr_socket_send (fd, &message, sizeof (message), -1);
-}
-
 TEST (versions)
 {
   vkgdr_frame_server_t server = open_server ("GRAY8");
@@ -646,9 +568,8 @@ play (session *self, const stream *messages)
 
 TEST (hostile_server)
 {
-  const int cases =
-      g_getenv ("VKGDR_FUZZ") ? atoi (g_getenv ("VKGDR_FUZZ")) : 3000;
   int fd = memfd_create ("memory", MFD_CLOEXEC), i, j, fds;
+  int cases = count_cases (3000);
   unsigned seed = 1;
   stream valid, bad;
   session one;
