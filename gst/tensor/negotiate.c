@@ -143,17 +143,45 @@ set_numbers_locked (
                  config, (gfloat *) self->std->data, self->std->len, error));
 }
 
-/* Returns the config of the user, or NULL after an error was posted. A size of
- * 0 is replaced by that of frames of @info. */
+/* A batch consists of whole rounds, except with regions, whose number differs
+ * between frames. */
+static gboolean
+check_capacity_locked (GstVkgdrTensor *self, guint capacity, GError **error)
+{
+  guint n_pads = MAX (GST_ELEMENT (self)->numsinkpads, 1);
+
+  if (capacity % n_pads == 0 || self->region == GST_VKGDR_TENSOR_REGION_ROI)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "A batch of %u frames cannot be made of %u pads: set batch to a multiple "
+      "of %u, or to 0",
+      capacity, n_pads, n_pads);
+  return FALSE;
+}
+
+/* Returns the config of the user and of the model file, or NULL after an error
+ * was posted. A size of 0 is replaced by that of frames of @info. */
 static GstVkgdrTensorConfig *
-make_config (GstVkgdrTensor *self, const GstVideoInfo *info)
+make_config (GstVkgdrTensor *self, const GstVideoInfo *info, guint *capacity,
+    const gchar **tensor_id)
 {
   GstVkgdrTensorConfig *config;
+  const gchar *modelinfo;
   GError *error = NULL;
 
   GST_OBJECT_LOCK (self);
-  config = gst_vkgdr_tensor_config_copy (self->config);
-  set_numbers_locked (self, config, &error);
+  config = gst_vkgdr_tensor_config_copy (&self->config);
+  *capacity = self->batch_size;
+  *tensor_id = self->tensor_id;
+  modelinfo = self->modelinfo;
+  GST_OBJECT_UNLOCK (self);
+  if (modelinfo)
+    gst_tensor_modelinfo_read (modelinfo, config, capacity, tensor_id, &error);
+  GST_OBJECT_LOCK (self);
+  if (*capacity == 0)
+    *capacity = MAX (GST_ELEMENT (self)->numsinkpads, 1);
+  if (!error && set_numbers_locked (self, config, &error))
+    check_capacity_locked (self, *capacity, &error);
   GST_OBJECT_UNLOCK (self);
   if (error) {
     gst_vkgdr_element_post_error (GST_ELEMENT (self), error);
@@ -166,29 +194,6 @@ make_config (GstVkgdrTensor *self, const GstVideoInfo *info)
   if (config->height == 0)
     config->height = GST_VIDEO_INFO_FIELD_HEIGHT (info);
   return config;
-}
-
-/* A batch consists of whole rounds, except with regions, whose number differs
- * between frames. */
-static gboolean
-get_capacity (GstVkgdrTensor *self, guint *capacity)
-{
-  guint n_pads = MAX (GST_ELEMENT (self)->numsinkpads, 1);
-  gboolean has_regions;
-
-  GST_OBJECT_LOCK (self);
-  *capacity = self->batch_size ? self->batch_size : n_pads;
-  has_regions = self->region == GST_VKGDR_TENSOR_REGION_ROI;
-  GST_OBJECT_UNLOCK (self);
-  if (*capacity % n_pads == 0 || has_regions)
-    return TRUE;
-  GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS,
-      ("A batch of %u frames cannot be made of %u pads: set batch to a "
-       "multiple "
-       "of %u, or to 0.",
-          *capacity, n_pads, n_pads),
-      (NULL));
-  return FALSE;
 }
 
 static GstFlowReturn
@@ -226,14 +231,9 @@ gst_vkgdr_tensor_update_src_caps (
   }
   if (!get_first_format (self, &info))
     return GST_AGGREGATOR_FLOW_NEED_DATA;
-  if (!get_capacity (self, &capacity))
-    return GST_FLOW_NOT_NEGOTIATED;
-  config = make_config (self, &info);
+  config = make_config (self, &info, &capacity, &tensor_id);
   if (!config)
     return GST_FLOW_NOT_NEGOTIATED;
-  GST_OBJECT_LOCK (self);
-  tensor_id = self->tensor_id;
-  GST_OBJECT_UNLOCK (self);
   caps = gst_vkgdr_tensor_config_to_caps (config, capacity, tensor_id);
   flow = fit_downstream (self, caps, allowed, result);
   gst_caps_unref (caps);
@@ -269,7 +269,8 @@ prepare_pad (GstElement *element, GstPad *sink, gpointer data)
 static gboolean
 make_converter (GstVkgdrTensor *self, const GstVideoInfo *info, GError **error)
 {
-  GstVkgdrTensorConfig *config = make_config (self, info);
+  GstVkgdrTensorConfig *config =
+      make_config (self, info, &self->capacity, &self->id);
   GstVkgdrTensorConverter *converter;
 
   if (!config)
@@ -296,15 +297,13 @@ gst_vkgdr_tensor_negotiated_src_caps (GstAggregator *aggregator, GstCaps *caps)
    * format starts another negotiation. */
   if (!get_first_format (self, &info))
     return TRUE;
-  if (!get_capacity (self, &self->capacity))
-    return FALSE;
-  self->rounds_per_batch = MAX (self->capacity / n_pads, 1);
   if (!make_converter (self, &info, &error)) {
     if (error)
       gst_vkgdr_element_post_error (GST_ELEMENT (self), error);
     g_clear_error (&error);
     return FALSE;
   }
+  self->rounds_per_batch = MAX (self->capacity / n_pads, 1);
   set_latency (self, &info);
   return TRUE;
 }

@@ -8,8 +8,7 @@
 #include "tensor/tensor.h"
 
 enum {
-  PROP_0,
-  PROP_DEVICE,
+  PROP_DEVICE = 1,
   PROP_WIDTH,
   PROP_HEIGHT,
   PROP_TYPE,
@@ -26,7 +25,31 @@ enum {
   PROP_MISSING,
   PROP_REGION,
   PROP_ROI_TYPE,
-  PROP_STATS
+  PROP_MODELINFO,
+  PROP_STATS,
+  N_PROPERTIES
+};
+
+/* Where the values are. Enumerations are numbers, and strings are interned. */
+static const gsize fields[N_PROPERTIES] = {
+  [PROP_DEVICE] = G_STRUCT_OFFSET (GstVkgdrTensor, device),
+  [PROP_WIDTH] = G_STRUCT_OFFSET (GstVkgdrTensor, config.width),
+  [PROP_HEIGHT] = G_STRUCT_OFFSET (GstVkgdrTensor, config.height),
+  [PROP_TYPE] = G_STRUCT_OFFSET (GstVkgdrTensor, config.type),
+  [PROP_LAYOUT] = G_STRUCT_OFFSET (GstVkgdrTensor, config.layout),
+  [PROP_CHANNELS] = G_STRUCT_OFFSET (GstVkgdrTensor, config.channels),
+  [PROP_RESIZE] = G_STRUCT_OFFSET (GstVkgdrTensor, config.resize),
+  [PROP_FILTER] = G_STRUCT_OFFSET (GstVkgdrTensor, config.filter),
+  [PROP_SCALE] = G_STRUCT_OFFSET (GstVkgdrTensor, config.scale),
+  [PROP_MEAN] = G_STRUCT_OFFSET (GstVkgdrTensor, mean),
+  [PROP_STD] = G_STRUCT_OFFSET (GstVkgdrTensor, std),
+  [PROP_PAD] = G_STRUCT_OFFSET (GstVkgdrTensor, config.pad),
+  [PROP_BATCH] = G_STRUCT_OFFSET (GstVkgdrTensor, batch_size),
+  [PROP_TENSOR_ID] = G_STRUCT_OFFSET (GstVkgdrTensor, tensor_id),
+  [PROP_MISSING] = G_STRUCT_OFFSET (GstVkgdrTensor, missing),
+  [PROP_REGION] = G_STRUCT_OFFSET (GstVkgdrTensor, region),
+  [PROP_ROI_TYPE] = G_STRUCT_OFFSET (GstVkgdrTensor, roi_type),
+  [PROP_MODELINFO] = G_STRUCT_OFFSET (GstVkgdrTensor, modelinfo),
 };
 
 #define MAX_SIZE 32767
@@ -102,74 +125,24 @@ get_numbers (const GArray *numbers, GValue *value)
 /* --- GObject ------------------------------------------------------------- */
 
 static void
-set_property (
-    GstVkgdrTensor *self, guint id, const GValue *value, GParamSpec *pspec)
-{
-  GstVkgdrTensorConfig *config = self->config;
-
-  switch (id) {
-  case PROP_DEVICE:
-    self->device = g_value_get_int (value);
-    break;
-  case PROP_WIDTH:
-    config->width = g_value_get_int (value);
-    break;
-  case PROP_HEIGHT:
-    config->height = g_value_get_int (value);
-    break;
-  case PROP_TYPE:
-    config->type = g_value_get_enum (value);
-    break;
-  case PROP_LAYOUT:
-    config->layout = g_value_get_enum (value);
-    break;
-  case PROP_CHANNELS:
-    config->channels = g_value_get_enum (value);
-    break;
-  case PROP_RESIZE:
-    config->resize = g_value_get_enum (value);
-    break;
-  case PROP_FILTER:
-    config->filter = g_value_get_enum (value);
-    break;
-  case PROP_SCALE:
-    config->scale = g_value_get_float (value);
-    break;
-  case PROP_MEAN:
-    set_numbers (self->mean, value);
-    break;
-  case PROP_STD:
-    set_numbers (self->std, value);
-    break;
-  case PROP_PAD:
-    config->pad = g_value_get_float (value);
-    break;
-  case PROP_BATCH:
-    self->batch_size = g_value_get_uint (value);
-    break;
-  case PROP_TENSOR_ID:
-    self->tensor_id = g_intern_string (g_value_get_string (value));
-    break;
-  case PROP_MISSING:
-    self->missing = g_value_get_enum (value);
-    break;
-  case PROP_REGION:
-    self->region = g_value_get_enum (value);
-    break;
-  case PROP_ROI_TYPE:
-    self->roi_type = g_quark_from_string (g_value_get_string (value));
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (self, id, pspec);
-  }
-}
-
-static void
 gst_vkgdr_tensor_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
+  gpointer field = (guint8 *) object + fields[id];
+
   GST_OBJECT_LOCK (object);
-  set_property (GST_VKGDR_TENSOR (object), id, value, pspec);
+  if (G_VALUE_HOLDS_INT (value))
+    *(gint *) field = g_value_get_int (value);
+  else if (G_VALUE_HOLDS_UINT (value))
+    *(guint *) field = g_value_get_uint (value);
+  else if (G_VALUE_HOLDS_ENUM (value))
+    *(gint *) field = g_value_get_enum (value);
+  else if (G_VALUE_HOLDS_FLOAT (value))
+    *(gfloat *) field = g_value_get_float (value);
+  else if (G_VALUE_HOLDS_STRING (value))
+    *(const gchar **) field = g_intern_string (g_value_get_string (value));
+  else
+    set_numbers (*(GArray **) field, value);
   GST_OBJECT_UNLOCK (object);
 }
 
@@ -189,216 +162,95 @@ get_stats (const GstVkgdrTensor *self)
 }
 
 static void
-get_property (GstVkgdrTensor *self, guint id, GValue *value, GParamSpec *pspec)
-{
-  const GstVkgdrTensorConfig *config = self->config;
-
-  switch (id) {
-  case PROP_DEVICE:
-    g_value_set_int (value, self->device);
-    break;
-  case PROP_WIDTH:
-    g_value_set_int (value, config->width);
-    break;
-  case PROP_HEIGHT:
-    g_value_set_int (value, config->height);
-    break;
-  case PROP_TYPE:
-    g_value_set_enum (value, config->type);
-    break;
-  case PROP_LAYOUT:
-    g_value_set_enum (value, config->layout);
-    break;
-  case PROP_CHANNELS:
-    g_value_set_enum (value, config->channels);
-    break;
-  case PROP_RESIZE:
-    g_value_set_enum (value, config->resize);
-    break;
-  case PROP_FILTER:
-    g_value_set_enum (value, config->filter);
-    break;
-  case PROP_SCALE:
-    g_value_set_float (value, config->scale);
-    break;
-  case PROP_MEAN:
-    get_numbers (self->mean, value);
-    break;
-  case PROP_STD:
-    get_numbers (self->std, value);
-    break;
-  case PROP_PAD:
-    g_value_set_float (value, config->pad);
-    break;
-  case PROP_BATCH:
-    g_value_set_uint (value, self->batch_size);
-    break;
-  case PROP_TENSOR_ID:
-    g_value_set_string (value, self->tensor_id);
-    break;
-  case PROP_MISSING:
-    g_value_set_enum (value, self->missing);
-    break;
-  case PROP_REGION:
-    g_value_set_enum (value, self->region);
-    break;
-  case PROP_ROI_TYPE:
-    g_value_set_string (value, g_quark_to_string (self->roi_type));
-    break;
-  case PROP_STATS:
-    g_value_take_boxed (value, get_stats (self));
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (self, id, pspec);
-  }
-}
-
-static void
 gst_vkgdr_tensor_get_property (
     GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
+  gpointer field = (guint8 *) object + fields[id];
+
   GST_OBJECT_LOCK (object);
-  get_property (GST_VKGDR_TENSOR (object), id, value, pspec);
+  if (id == PROP_STATS)
+    g_value_take_boxed (value, get_stats (GST_VKGDR_TENSOR (object)));
+  else if (G_VALUE_HOLDS_INT (value))
+    g_value_set_int (value, *(gint *) field);
+  else if (G_VALUE_HOLDS_UINT (value))
+    g_value_set_uint (value, *(guint *) field);
+  else if (G_VALUE_HOLDS_ENUM (value))
+    g_value_set_enum (value, *(gint *) field);
+  else if (G_VALUE_HOLDS_FLOAT (value))
+    g_value_set_float (value, *(gfloat *) field);
+  else if (G_VALUE_HOLDS_STRING (value))
+    g_value_set_static_string (value, *(const gchar **) field);
+  else
+    get_numbers (*(GArray **) field, value);
   GST_OBJECT_UNLOCK (object);
 }
 
 /* --- the list ------------------------------------------------------------ */
 
-static void
-install_tensor (GObjectClass *object_class)
+void
+gst_vkgdr_tensor_install_properties (GObjectClass *object_class)
 {
-  /**
-   * GstVkgdrTensor:width:
-   *
-   * Columns of the tensor.
-   *
-   * Since: 0.2
-   */
-  g_object_class_install_property (object_class, PROP_WIDTH,
-      g_param_spec_int ("width", "Width",
-          "Columns of the tensor (0 = those of the first pad's frames)", 0,
-          MAX_SIZE, 0, FLAGS));
-  /**
-   * GstVkgdrTensor:height:
-   *
-   * Rows of the tensor.
-   *
-   * Since: 0.2
-   */
-  g_object_class_install_property (object_class, PROP_HEIGHT,
-      g_param_spec_int ("height", "Height",
-          "Rows of the tensor (0 = those of the first pad's frames)", 0,
-          MAX_SIZE, 0, FLAGS));
-  /**
-   * GstVkgdrTensor:type:
-   *
-   * The type of the elements.
-   *
-   * Since: 0.2
-   */
-  g_object_class_install_property (object_class, PROP_TYPE,
+  GParamSpec *specs[N_PROPERTIES] = { NULL };
+
+  object_class->set_property = gst_vkgdr_tensor_set_property;
+  object_class->get_property = gst_vkgdr_tensor_get_property;
+  specs[PROP_WIDTH] = g_param_spec_int ("width", "Width",
+      "Columns of the tensor (0 = those of the first pad's frames)", 0,
+      MAX_SIZE, 0, FLAGS);
+  specs[PROP_HEIGHT] = g_param_spec_int ("height", "Height",
+      "Rows of the tensor (0 = those of the first pad's frames)", 0, MAX_SIZE,
+      0, FLAGS);
+  specs[PROP_TYPE] =
       g_param_spec_enum ("type", "Type", "The type of the elements",
-          GST_TYPE_VKGDR_TENSOR_TYPE, GST_VKGDR_TENSOR_TYPE_FLOAT32, FLAGS));
-  /**
-   * GstVkgdrTensor:layout:
-   *
-   * The order of the dimensions.
-   *
-   * Since: 0.2
-   */
-  g_object_class_install_property (object_class, PROP_LAYOUT,
+          GST_TYPE_VKGDR_TENSOR_TYPE, GST_VKGDR_TENSOR_TYPE_FLOAT32, FLAGS);
+  specs[PROP_LAYOUT] =
       g_param_spec_enum ("layout", "Layout", "The order of the dimensions",
-          GST_TYPE_VKGDR_TENSOR_LAYOUT, GST_VKGDR_TENSOR_LAYOUT_NCHW, FLAGS));
-  /**
-   * GstVkgdrTensor:channels:
-   *
-   * The channels and their order.
-   *
-   * Since: 0.2
-   */
-  g_object_class_install_property (object_class, PROP_CHANNELS,
+          GST_TYPE_VKGDR_TENSOR_LAYOUT, GST_VKGDR_TENSOR_LAYOUT_NCHW, FLAGS);
+  specs[PROP_CHANNELS] =
       g_param_spec_enum ("channels", "Channels", "What the channels are",
-          GST_TYPE_VKGDR_TENSOR_CHANNELS, GST_VKGDR_TENSOR_CHANNELS_RGB,
-          FLAGS));
+          GST_TYPE_VKGDR_TENSOR_CHANNELS, GST_VKGDR_TENSOR_CHANNELS_RGB, FLAGS);
   /**
    * GstVkgdrTensor:tensor-id:
    *
-   * A name for the meaning of the tensor, which is in its caps.
+   * A name for the meaning of the tensor, which is in its caps. The
+   * #GstTensorMeta of a batch has it as its id, or "vkgdrtensor".
    *
    * Since: 0.2
    */
-  g_object_class_install_property (object_class, PROP_TENSOR_ID,
-      g_param_spec_string ("tensor-id", "Tensor ID",
-          "A name for what the tensor means (in its caps; none if not set)",
-          NULL, FLAGS));
-}
-
-static void
-install_picture (GObjectClass *object_class)
-{
+  specs[PROP_TENSOR_ID] = g_param_spec_string ("tensor-id", "Tensor ID",
+      "A name for what the tensor means (in its caps; none if not set)", NULL,
+      FLAGS);
   /**
-   * GstVkgdrTensor:resize:
+   * GstVkgdrTensor:modelinfo:
    *
-   * How a picture is resized to the tensor.
+   * Path of a `.modelinfo` file of GStreamer's analytics library (1.28). The
+   * first input in the file determines the size, type, layout and channels of
+   * the tensor. Its range and its id are used, and the size of its batch, if
+   * #GstVkgdrTensor:mean and #GstVkgdrTensor:std, #GstVkgdrTensor:tensor-id or
+   * #GstVkgdrTensor:batch are not set.
    *
-   * Since: 0.2
+   * Since: 0.3
    */
-  g_object_class_install_property (object_class, PROP_RESIZE,
-      g_param_spec_enum ("resize", "Resize",
-          "How a picture gets the size of the tensor",
-          GST_TYPE_VKGDR_TENSOR_RESIZE, GST_VKGDR_TENSOR_RESIZE_STRETCH,
-          FLAGS));
-  /**
-   * GstVkgdrTensor:filter:
-   *
-   * How samples are weighted if the size changes.
-   *
-   * Since: 0.2
-   */
-  g_object_class_install_property (object_class, PROP_FILTER,
-      g_param_spec_enum ("filter", "Filter",
-          "How samples are weighted if the size changes",
-          GST_TYPE_VKGDR_TENSOR_FILTER, GST_VKGDR_TENSOR_FILTER_BILINEAR,
-          FLAGS));
-  /**
-   * GstVkgdrTensor:pad:
-   *
-   * The sample, 0 to 255, of the padding that resize=letterbox needs. It is
-   * scaled and normalised like other samples.
-   *
-   * Since: 0.2
-   */
-  g_object_class_install_property (object_class, PROP_PAD,
-      g_param_spec_float ("pad", "Padding",
-          "The sample of padding, before it is scaled and normalised", 0, 255,
-          0, FLAGS));
-  /**
-   * GstVkgdrTensor:region:
-   *
-   * Which part of a frame is used.
-   *
-   * Since: 0.2
-   */
-  g_object_class_install_property (object_class, PROP_REGION,
+  specs[PROP_MODELINFO] = g_param_spec_string ("modelinfo", "Model file",
+      "A .modelinfo file of GStreamer's analytics library, whose input "
+      "determines the tensor",
+      NULL, FLAGS);
+  specs[PROP_RESIZE] = g_param_spec_enum ("resize", "Resize",
+      "How a picture gets the size of the tensor", GST_TYPE_VKGDR_TENSOR_RESIZE,
+      GST_VKGDR_TENSOR_RESIZE_STRETCH, FLAGS);
+  specs[PROP_FILTER] = g_param_spec_enum ("filter", "Filter",
+      "How samples are weighted if the size changes",
+      GST_TYPE_VKGDR_TENSOR_FILTER, GST_VKGDR_TENSOR_FILTER_BILINEAR, FLAGS);
+  specs[PROP_PAD] = g_param_spec_float ("pad", "Padding",
+      "The sample of padding, before it is scaled and normalised", 0, 255, 0,
+      FLAGS);
+  specs[PROP_REGION] =
       g_param_spec_enum ("region", "Region", "Which part of a frame is used",
-          TYPE_REGION, GST_VKGDR_TENSOR_REGION_FRAME, FLAGS));
-  /**
-   * GstVkgdrTensor:roi-type:
-   *
-   * With region=roi, only regions of this type are used.
-   *
-   * Since: 0.2
-   */
-  g_object_class_install_property (object_class, PROP_ROI_TYPE,
-      g_param_spec_string ("roi-type", "Type of regions",
-          "With region=roi, the type of the regions that are used (all if not "
-          "set)",
-          NULL, FLAGS));
-}
-
-static void
-install_numbers (GObjectClass *object_class)
-{
+          TYPE_REGION, GST_VKGDR_TENSOR_REGION_FRAME, FLAGS);
+  specs[PROP_ROI_TYPE] = g_param_spec_string ("roi-type", "Type of regions",
+      "With region=roi, the type of the regions that are used (all if not "
+      "set)",
+      NULL, FLAGS);
   /**
    * GstVkgdrTensor:scale:
    *
@@ -408,11 +260,10 @@ install_numbers (GObjectClass *object_class)
    *
    * Since: 0.2
    */
-  g_object_class_install_property (object_class, PROP_SCALE,
-      g_param_spec_float ("scale", "Scale",
-          "Factor of the samples, which are 0 to 255 (0 = 1/255 for "
-          "floating-point types, 1 for integers)",
-          -G_MAXFLOAT, G_MAXFLOAT, 0, FLAGS));
+  specs[PROP_SCALE] = g_param_spec_float ("scale", "Scale",
+      "Factor of the samples, which are 0 to 255 (0 = 1/255 for "
+      "floating-point types, 1 for integers)",
+      -G_MAXFLOAT, G_MAXFLOAT, 0, FLAGS);
   /**
    * GstVkgdrTensor:mean:
    *
@@ -421,29 +272,14 @@ install_numbers (GObjectClass *object_class)
    *
    * Since: 0.2
    */
-  g_object_class_install_property (object_class, PROP_MEAN,
-      gst_param_spec_array ("mean", "Mean",
-          "Values that are subtracted from the scaled samples: one for each "
-          "channel, or one for all (0 if not set)",
-          NULL, FLAGS));
-  /**
-   * GstVkgdrTensor:std:
-   *
-   * The values by which the differences from the mean are divided: one for each
-   * channel, or a single one for all.
-   *
-   * Since: 0.2
-   */
-  g_object_class_install_property (object_class, PROP_STD,
-      gst_param_spec_array ("std", "Standard deviation",
-          "Values by which the differences from the mean are divided: one for "
-          "each channel, or one for all (1 if not set)",
-          NULL, FLAGS));
-}
-
-static void
-install_batch (GObjectClass *object_class)
-{
+  specs[PROP_MEAN] = gst_param_spec_array ("mean", "Mean",
+      "Values that are subtracted from the scaled samples: one for each "
+      "channel, or one for all (0 if not set)",
+      NULL, FLAGS);
+  specs[PROP_STD] = gst_param_spec_array ("std", "Standard deviation",
+      "Values by which the differences from the mean are divided: one for "
+      "each channel, or one for all (1 if not set)",
+      NULL, FLAGS);
   /**
    * GstVkgdrTensor:batch:
    *
@@ -453,35 +289,16 @@ install_batch (GObjectClass *object_class)
    *
    * Since: 0.2
    */
-  g_object_class_install_property (object_class, PROP_BATCH,
-      g_param_spec_uint ("batch", "Batch",
-          "How many frames a batch has room for (0 = one of each pad)", 0,
-          MAX_BATCH, 0, FLAGS));
-  /**
-   * GstVkgdrTensor:missing:
-   *
-   * How a batch is made if a pad has no frame in time: with the last frame of
-   * the pad, or with one frame less.
-   *
-   * Since: 0.2
-   */
-  g_object_class_install_property (object_class, PROP_MISSING,
-      g_param_spec_enum ("missing", "Missing frames",
-          "How a batch is made if a pad has no frame in time", TYPE_MISSING,
-          GST_VKGDR_TENSOR_MISSING_REPEAT, FLAGS));
-  /**
-   * GstVkgdrTensor:device:
-   *
-   * Index of the CUDA device. -1: the device of the neighbouring elements, or
-   * else the device that gst_vkgdr_context_new() chooses.
-   *
-   * Since: 0.2
-   */
-  g_object_class_install_property (object_class, PROP_DEVICE,
-      g_param_spec_int ("device", "Device",
-          "Index of the CUDA device (-1 = the neighbours' device, else that of "
-          "CUDA_DEVICE or ~/.cuda-device, else the first that works)",
-          -1, G_MAXINT, -1, FLAGS));
+  specs[PROP_BATCH] = g_param_spec_uint ("batch", "Batch",
+      "How many frames a batch has room for (0 = one of each pad)", 0,
+      MAX_BATCH, 0, FLAGS);
+  specs[PROP_MISSING] = g_param_spec_enum ("missing", "Missing frames",
+      "How a batch is made if a pad has no frame in time", TYPE_MISSING,
+      GST_VKGDR_TENSOR_MISSING_REPEAT, FLAGS);
+  specs[PROP_DEVICE] = g_param_spec_int ("device", "Device",
+      "Index of the CUDA device (-1 = the neighbours' device, else that of "
+      "CUDA_DEVICE or ~/.cuda-device, else the first that works)",
+      -1, G_MAXINT, -1, FLAGS);
   /**
    * GstVkgdrTensor:stats:
    *
@@ -492,21 +309,10 @@ install_batch (GObjectClass *object_class)
    *
    * Since: 0.2
    */
-  g_object_class_install_property (object_class, PROP_STATS,
-      g_param_spec_boxed ("stats", "Statistics",
-          "What the element did since it was started", GST_TYPE_STRUCTURE,
-          G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
-}
-
-void
-gst_vkgdr_tensor_install_properties (GObjectClass *object_class)
-{
-  object_class->set_property = gst_vkgdr_tensor_set_property;
-  object_class->get_property = gst_vkgdr_tensor_get_property;
-  install_tensor (object_class);
-  install_picture (object_class);
-  install_numbers (object_class);
-  install_batch (object_class);
+  specs[PROP_STATS] = g_param_spec_boxed ("stats", "Statistics",
+      "What the element did since it was started", GST_TYPE_STRUCTURE,
+      G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+  g_object_class_install_properties (object_class, N_PROPERTIES, specs);
   gst_type_mark_as_plugin_api (TYPE_MISSING, 0);
   gst_type_mark_as_plugin_api (TYPE_REGION, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_TENSOR_TYPE, 0);
@@ -519,8 +325,11 @@ gst_vkgdr_tensor_install_properties (GObjectClass *object_class)
 void
 gst_vkgdr_tensor_init_properties (GstVkgdrTensor *self)
 {
+  GstVkgdrTensorConfig *config = gst_vkgdr_tensor_config_new (0, 0);
+
   self->device = -1;
-  self->config = gst_vkgdr_tensor_config_new (0, 0);
+  self->config = *config;
+  gst_vkgdr_tensor_config_free (config);
   self->mean = g_array_new (FALSE, FALSE, sizeof (gfloat));
   self->std = g_array_new (FALSE, FALSE, sizeof (gfloat));
 }
@@ -528,7 +337,6 @@ gst_vkgdr_tensor_init_properties (GstVkgdrTensor *self)
 void
 gst_vkgdr_tensor_clear_properties (GstVkgdrTensor *self)
 {
-  g_clear_pointer (&self->config, gst_vkgdr_tensor_config_free);
   g_clear_pointer (&self->mean, g_array_unref);
   g_clear_pointer (&self->std, g_array_unref);
 }

@@ -201,7 +201,6 @@ finish_batch (Round *round)
   GstTensorBatch *batch = g_steal_pointer (&self->batch);
   GstVkgdrTensorConfig *config;
   guint capacity = batch->capacity;
-  const gchar *tensor_id;
   GstBuffer *buffer;
 
   self->rounds = 0;
@@ -212,9 +211,8 @@ finish_batch (Round *round)
     set_times (round, buffer);
     GST_OBJECT_LOCK (self);
     self->batches++;
-    tensor_id = self->tensor_id;
     GST_OBJECT_UNLOCK (self);
-    gst_tensor_batch_add_analytics (buffer, config, capacity, tensor_id);
+    gst_tensor_batch_add_analytics (buffer, config, capacity, self->id);
     round->flow = gst_aggregator_finish_buffer (GST_AGGREGATOR (self), buffer);
   }
   gst_vkgdr_tensor_config_free (config);
@@ -251,7 +249,7 @@ add_picture (Round *round, GstVkgdrTensorPad *pad,
   self->frames += !is_repeated;
   self->repeated += is_repeated;
   region = self->region;
-  type = self->roi_type;
+  type = g_quark_from_string (self->roi_type);
   GST_OBJECT_UNLOCK (self);
   describe_picture (pad, picture, is_repeated, &frame);
   if (region == GST_VKGDR_TENSOR_REGION_FRAME)
@@ -293,8 +291,6 @@ look_at_pad (GstElement *element, GstPad *sink, gpointer data)
   return TRUE;
 }
 
-/* Takes the pad's frame if it is in time. Returns NULL if it is not, or if it
- * is a gap. */
 /* Posts a warning and returns FALSE if the frame cannot be used. */
 static gboolean
 check_frame (GstVkgdrTensor *self, GstVkgdrTensorPad *pad, GstBuffer *buffer)
@@ -309,6 +305,8 @@ check_frame (GstVkgdrTensor *self, GstVkgdrTensorPad *pad, GstBuffer *buffer)
   return FALSE;
 }
 
+/* Takes the pad's frame if it is in time. Returns NULL if it is not, or if it
+ * is a gap. */
 static GstBuffer *
 take_buffer (const Round *round, GstVkgdrTensorPad *pad)
 {

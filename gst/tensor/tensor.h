@@ -70,14 +70,15 @@ struct _GstVkgdrTensor {
 
   /* Set by the user, under the object lock, while the element is stopped. */
   gint device;
-  GstVkgdrTensorConfig *config; /* its width and height may be 0 */
-  GArray *mean;                 /* of gfloat: the values that were set */
+  GstVkgdrTensorConfig config; /* its width and height may be 0 */
+  GArray *mean;                /* of gfloat: the values that were set */
   GArray *std;
   guint batch_size;       /* 0: a frame of each pad */
-  const gchar *tensor_id; /* interned, or NULL */
+  const gchar *tensor_id; /* this and the next two: interned, or NULL */
+  const gchar *roi_type;  /* NULL: all */
+  const gchar *modelinfo;
   GstVkgdrTensorMissing missing;
   GstVkgdrTensorRegion region;
-  GQuark roi_type; /* 0: all */
 
   GstVkgdrContext *context; /* under the object lock */
   GstVkgdrStream *stream;   /* while the element is started */
@@ -85,6 +86,7 @@ struct _GstVkgdrTensor {
   /* Negotiated values, used by the streaming thread only. */
   GstVkgdrTensorConverter *converter; /* changed under the object lock */
   guint capacity;                     /* frames of a batch */
+  const gchar *id;        /* the id of the tensor, interned, or NULL */
   guint rounds_per_batch; /* after which a batch is sent, full or not */
   gboolean is_outdated;   /* pads or formats changed after the batch began */
 
@@ -113,6 +115,14 @@ void gst_vkgdr_tensor_clear_properties (GstVkgdrTensor *self);
 /* --- negotiate.c --- */
 
 void gst_vkgdr_tensor_init_negotiation (GstAggregatorClass *klass);
+
+/* --- modelinfo.c --- */
+
+/* Sets the fields of @config that the file at @path describes, and *@batch and
+ * *@tensor_id (interned) unless they are set. Returns FALSE with @error set. */
+gboolean gst_tensor_modelinfo_read (const gchar *path,
+    GstVkgdrTensorConfig *config, guint *batch, const gchar **tensor_id,
+    GError **error);
 
 /* --- round.c --- */
 

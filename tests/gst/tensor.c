@@ -6,6 +6,7 @@
  * tests/python/test_tensors.py tests the values in a tensor.
  */
 
+#include <glib/gstdio.h>
 #include <gst/app/gstappsrc.h>
 
 #include "util.h"
@@ -697,6 +698,116 @@ TEST (odd_frame_size)
   gst_buffer_unmap (buffers->pdata[0], &map);
   g_ptr_array_unref (buffers);
   gst_object_unref (pipeline);
+}
+
+/* --- model files --------------------------------------------------------- */
+
+#define MODEL(input) \
+  "[modelinfo]\nversion=1.0\ngroup-id=g\n\n[scores]\ndir=output\n" \
+  "type=float32\ndims=1,10\nid=scores\n\n[images]\ndir=input\n" input
+
+static GstElement *
+launch_model (const gchar *model, const gchar *pattern, const gchar *caps)
+{
+  gchar *path = NULL;
+  gint fd = g_file_open_tmp ("vkgdr-XXXXXX.modelinfo", &path, NULL);
+  GstElement *pipeline;
+
+  fail_unless (fd >= 0);
+  g_close (fd, NULL);
+  fail_unless (g_file_set_contents (path, model, -1, NULL));
+  pipeline = test_launch (
+      "videotestsrc num-buffers=2 pattern=%s ! "
+      "video/x-raw,format=RGB,width=6,height=4 ! vkgdrupload ! vkgdrtensor "
+      "modelinfo=%s ! capsfilter "
+      "caps=\"tensor/strided(memory:VkgdrMemory)%s\" ! vkgdrdownload ! "
+      "appsink name=sink",
+      pattern, path, caps);
+  g_free (path);
+  return pipeline;
+}
+
+/* The file is read when the element negotiates, and removed afterwards. */
+static void
+remove_model (GstElement *pipeline)
+{
+  GstElement *tensor = NULL;
+  GstIterator *all = gst_bin_iterate_all_by_element_factory_name (
+      GST_BIN (pipeline), "vkgdrtensor");
+  GValue value = G_VALUE_INIT;
+  gchar *path = NULL;
+
+  fail_unless (gst_iterator_next (all, &value) == GST_ITERATOR_OK);
+  tensor = g_value_get_object (&value);
+  g_object_get (tensor, "modelinfo", &path, NULL);
+  g_unlink (path);
+  g_free (path);
+  g_value_unset (&value);
+  gst_iterator_free (all);
+  gst_object_unref (pipeline);
+}
+
+static const struct {
+  const gchar *input, *caps;
+  gfloat white[3], black[3];
+  gint step, channel; /* from pixel to pixel and from channel to channel */
+} models[] = {
+  { "type=float32\ndims=1,3,2,6\nranges=0,1;-1,1;0,255\nid=mine\n",
+      ",type=float32,dims=(int)<1,3,2,6>,tensor-id=mine", { 1, 1, 255 },
+      { 0, -1, 0 }, 1, 12 },
+  { "type=float32\ndims=-1,-1,-1,3\nranges=0.5,2.5\n",
+      ",type=float32,dims=(int)<1,4,6,3>", { 2.5, 2.5, 2.5 }, { 0.5, 0.5, 0.5 },
+      3, 1 },
+  { "type=float32\ndims=2,3,4,6\n", ",type=float32,dims=(int)<2,3,4,6>",
+      { 1, 1, 1 }, { 0, 0, 0 }, 1, 24 },
+};
+
+TEST_LOOP (models, 2 * G_N_ELEMENTS (models))
+{
+  guint m = __i__ / 2, i, c;
+  gboolean is_white = __i__ % 2;
+  gchar *text = g_strconcat (MODEL (""), models[m].input, NULL);
+  GstElement *pipeline =
+      launch_model (text, is_white ? "white" : "black", models[m].caps);
+  GPtrArray *buffers = test_play_buffers (pipeline);
+  const gfloat *wanted = is_white ? models[m].white : models[m].black;
+  GstMapInfo map;
+
+  fail_unless_equals_int (buffers->len, m == 2 ? 1 : 2);
+  fail_unless (gst_buffer_map (buffers->pdata[0], &map, GST_MAP_READ));
+  for (i = 0; i < 12; i++)
+    for (c = 0; c < 3; c++) {
+      gfloat got =
+          ((gfloat *) map.data)[i * models[m].step + c * models[m].channel];
+
+      fail_unless (ABS (got - wanted[c]) < 1e-4, "%g", got);
+    }
+  gst_buffer_unmap (buffers->pdata[0], &map);
+  g_ptr_array_unref (buffers);
+  g_free (text);
+  remove_model (pipeline);
+}
+
+static const struct {
+  const gchar *model, *message;
+} bad_models[] = {
+  { "[images]\ndir=input\n", "version 1" },
+  { "[modelinfo]\nversion=1.0\n", "no input" },
+  { MODEL ("type=int4\ndims=1,3,4,6\n"), "type" },
+  { MODEL ("type=uint8\ndims=1,10\n"), "no picture" },
+  { MODEL ("type=uint8\ndims=1,3,4,6\nranges=1,1\n"), "min,max" },
+  { MODEL ("type=uint8\ndims=1,3,4,6\nranges=PLACEHOLDER\n"), "min,max" },
+};
+
+TEST_LOOP (bad_models, G_N_ELEMENTS (bad_models))
+{
+  GstElement *pipeline = launch_model (bad_models[__i__].model, "black", "");
+  GError *error = test_play_error (pipeline);
+
+  fail_unless (strstr (error->message, bad_models[__i__].message) != NULL, "%s",
+      error->message);
+  g_error_free (error);
+  remove_model (pipeline);
 }
 
 #ifdef HAVE_GST_ANALYTICS
