@@ -294,13 +294,14 @@ hand_over (const GstVkgdrCudaLib *lib, GstMemory *vkgdr_memory,
     GstMemory *cuda_memory, GError **error)
 {
   CUstream stream = get_cuda_stream (lib, cuda_memory);
-  gboolean ok;
 
   if (!stream)
     return gst_vkgdr_memory_wait_idle (vkgdr_memory, error);
-  ok = gst_vkgdr_memory_hand_over (vkgdr_memory, stream, error);
   GST_MINI_OBJECT_FLAG_SET (cuda_memory, GST_VKGDR_CUDA_MEMORY_NEED_SYNC);
-  return ok;
+  if (!gst_vkgdr_memory_make_wait (vkgdr_memory, stream, GST_MAP_WRITE, error))
+    return FALSE;
+  gst_vkgdr_memory_forget_accesses (vkgdr_memory);
+  return TRUE;
 }
 
 static gboolean

@@ -46,7 +46,8 @@ detach_buffer (GstMiniObject *wrapper)
   /* With this flag, GStreamer's CUDA library waits when it frees the wrapper.
    * That is not necessary, because the next user of the memory waits. */
   GST_MINI_OBJECT_FLAG_UNSET (wrapper, GST_VKGDR_CUDA_MEMORY_NEED_SYNC);
-  gst_vkgdr_memory_end_read_on_unknown_streams (memory);
+  gst_vkgdr_memory_mark_unknown_stream (memory, GST_MAP_READ);
+  gst_mini_object_unlock (GST_MINI_OBJECT_CAST (memory), GST_LOCK_FLAG_READ);
   wrapper->dispose = NULL;
   gst_mini_object_ref (wrapper);
   gst_vkgdr_memory_give_cuda_wrapper (memory, GST_MEMORY_CAST (wrapper));
@@ -94,7 +95,7 @@ new_wrapper (
 /* A GstCudaMemory with the bytes of @memory: the previous wrapper if it matches
  * @wanted, otherwise a new one. */
 static GstMemory *
-get_wrapper (const GstVkgdrCudaLib *lib, GstCudaContext *cuda,
+make_wrapper (const GstVkgdrCudaLib *lib, GstCudaContext *cuda,
     GstMemory *memory, const WrapperData *wanted, GError **error)
 {
   GstMemory *wrapper = gst_vkgdr_memory_take_cuda_wrapper (memory);
@@ -112,6 +113,32 @@ get_wrapper (const GstVkgdrCudaLib *lib, GstCudaContext *cuda,
   return wrapper;
 }
 
+/* Locks the memory like gst_memory_map (), for reading on undeclared streams.
+ * Makes work that is queued on @stream from now on wait until the content is on
+ * the device. Without @stream, the CPU waits. @is_on_device is set if the
+ * content is on the device already, so that other streams do not have to wait
+ * for @stream. */
+static gboolean
+begin_read (
+    GstMemory *memory, CUstream stream, gboolean *is_on_device, GError **error)
+{
+  if (!gst_mini_object_lock (
+          GST_MINI_OBJECT_CAST (memory), GST_LOCK_FLAG_READ)) {
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "the memory is mapped for writing");
+    return FALSE;
+  }
+  *is_on_device = gst_vkgdr_memory_is_written (memory);
+  if (*is_on_device
+      || (stream
+          && gst_vkgdr_memory_make_wait (memory, stream, GST_MAP_READ, error)))
+    return TRUE;
+  *is_on_device = !stream && gst_vkgdr_memory_wait_written (memory, error);
+  if (!*is_on_device)
+    gst_mini_object_unlock (GST_MINI_OBJECT_CAST (memory), GST_LOCK_FLAG_READ);
+  return *is_on_device;
+}
+
 /* Takes ownership of @wrapper if the function fails. */
 static gboolean
 attach_buffer (const GstVkgdrCudaLib *lib, GstMemory *wrapper,
@@ -122,8 +149,7 @@ attach_buffer (const GstVkgdrCudaLib *lib, GstMemory *wrapper,
   CUstream stream = data->stream ? lib->stream_get_handle (data->stream) : NULL;
   gboolean is_on_device;
 
-  if (!gst_vkgdr_memory_begin_read_on_unknown_streams (
-          memory, data->stream ? &stream : NULL, &is_on_device, error)) {
+  if (!begin_read (memory, stream, &is_on_device, error)) {
     gst_vkgdr_memory_give_cuda_wrapper (memory, wrapper);
     return FALSE;
   }
@@ -148,7 +174,7 @@ gst_vkgdr_cuda_wrap_buffer (const GstVkgdrCudaLib *lib, GstCudaContext *cuda,
     .pointer = gst_vkgdr_memory_get_device_pointer (memory),
     .stream = stream };
 
-  wrapper = get_wrapper (lib, cuda, memory, &wanted, error);
+  wrapper = make_wrapper (lib, cuda, memory, &wanted, error);
   return wrapper && attach_buffer (lib, wrapper, buffer, error) ? wrapper
                                                                 : NULL;
 }

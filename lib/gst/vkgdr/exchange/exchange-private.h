@@ -68,7 +68,7 @@ GstMemory *gst_vkgdr_cuda_wrap_buffer (const GstVkgdrCudaLib *lib,
     GstCudaContext *cuda, GstBuffer *buffer, const GstVideoInfo *layout,
     GstCudaStream *stream, GError **error);
 
-/* --- another context (exchange/cudapeer.c) --- */
+/* --- another context (exchange/peer.c) --- */
 
 /* A new memory of this library with a copy of the content of @cuda_memory,
  * which is in another CUDA context. The caller owns it. */
@@ -89,6 +89,12 @@ void gst_vkgdr_cuda_pool_propose (GstVkgdrContext *context, GstQuery *query,
  * failure. */
 gboolean gst_vkgdr_cuda_pool_decide (GstVkgdrContext *context, GstQuery *query,
     GstCaps *caps, const GstVideoInfo *info, guint min_buffers, GError **error);
+
+/* Copies @buffer, whose memory must have type VkgdrMemory, to memory of the
+ * stream's context. Users of the copy, and writers of @buffer's memory, wait
+ * for the copy to be done. NULL with @error set on failure. */
+GstBuffer *gst_vkgdr_buffer_copy_here (
+    GstBuffer *buffer, GstVkgdrStream *stream, GError **error);
 
 G_END_DECLS
 

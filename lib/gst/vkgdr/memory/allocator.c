@@ -145,46 +145,27 @@ alloc_memory (GstVkgdrAllocator *self, gsize size,
       self, &block, maxsize, params->align, params->prefix, size, error);
 }
 
-/* Clears bytes of a new memory. */
 static gboolean
 clear (GstVkgdrAllocator *self, GstVkgdrMemory *mem, gsize offset, gsize size,
     GError **error)
 {
-  const GstVkgdrBlock *block = &mem->block;
-
   mem->device_valid = TRUE;
-  if (!block->host)
-    return clear_on_device (self, mem, offset, size, error);
-  memset (block->host + offset, 0, size);
-  return gst_vkgdr_block_flush (block, offset, size, GST_MAP_WRITE, error);
+  return clear_on_device (self, mem, offset, size, error);
 }
 
 /* Clears the prefix and the padding, if the caller requested it. */
 static gboolean
 clear_around (GstVkgdrAllocator *self, GstVkgdrMemory *memory,
-    const GstAllocationParams *params, GError **error)
+    GstMemoryFlags flags, GError **error)
 {
   const GstMemory *mem = &memory->mem;
   gsize end = mem->offset + mem->size;
 
-  if (mem->offset > 0 && (params->flags & GST_MEMORY_FLAG_ZERO_PREFIXED)
+  if (mem->offset > 0 && (flags & GST_MEMORY_FLAG_ZERO_PREFIXED)
       && !clear (self, memory, 0, mem->offset, error))
     return FALSE;
-  return mem->maxsize == end || !(params->flags & GST_MEMORY_FLAG_ZERO_PADDED)
+  return mem->maxsize == end || !(flags & GST_MEMORY_FLAG_ZERO_PADDED)
          || clear (self, memory, end, mem->maxsize - end, error);
-}
-
-GstMemory *
-gst_vkgdr_allocator_alloc_with_params (GstVkgdrAllocator *self, gsize size,
-    const GstAllocationParams *params, GError **error)
-{
-  GstMemory *mem = alloc_memory (self, size, params, error);
-
-  if (mem && !clear_around (self, (GstVkgdrMemory *) mem, params, error))
-    g_clear_pointer (&mem, gst_memory_unref);
-  if (mem)
-    GST_MINI_OBJECT_FLAG_SET (mem, params->flags);
-  return mem;
 }
 
 static GstMemory *
@@ -193,9 +174,13 @@ gst_vkgdr_allocator_alloc_vfunc (
 {
   GstVkgdrAllocator *self = GST_VKGDR_ALLOCATOR (allocator);
   GError *error = NULL;
-  GstMemory *mem =
-      gst_vkgdr_allocator_alloc_with_params (self, size, params, &error);
+  GstMemory *mem = alloc_memory (self, size, params, &error);
 
+  if (mem
+      && !clear_around (self, (GstVkgdrMemory *) mem, params->flags, &error))
+    g_clear_pointer (&mem, gst_memory_unref);
+  if (mem)
+    GST_MINI_OBJECT_FLAG_SET (mem, params->flags);
   if (!mem) {
     GST_ERROR_OBJECT (allocator, "%s", error->message);
     g_mutex_lock (&self->lock);
@@ -217,16 +202,6 @@ gst_vkgdr_allocator_take_error (GstVkgdrAllocator *self)
   return error;
 }
 
-/* The copy counts as written with the access mode of the source. It does not
- * inherit the times of the source. */
-static void
-inherit_written (GstVkgdrMemory *source, GstVkgdrMemory *copy)
-{
-  g_mutex_lock (&source->lock);
-  copy->written = source->written;
-  g_mutex_unlock (&source->lock);
-}
-
 /* GStreamer copies memory that is mapped for writing, instead of sharing it. So
  * a decoder that keeps a frame mapped may push a copy of it. */
 static gboolean
@@ -241,10 +216,12 @@ copy_content (
              copy, 0, 0, mem, offset, 0, size, 1, stream, error);
 }
 
-/* The copy does not belong to the pool of @mem, if there is one. */
+/* The copy does not belong to the pool of @mem, if there is one. It counts as
+ * written with the access mode of @mem, but has not its times. */
 static GstMemory *
 copy_memory (GstMemory *mem, gssize offset, gssize size)
 {
+  GstVkgdrMemory *source = gst_vkgdr_memory_root (mem);
   GstVkgdrAllocator *allocator =
       gst_vkgdr_context_get_allocator (gst_vkgdr_memory_get_context (mem));
   GError *error = NULL;
@@ -255,9 +232,11 @@ copy_memory (GstMemory *mem, gssize offset, gssize size)
   copy = gst_vkgdr_allocator_alloc (allocator, size, &error);
   if (copy && size > 0 && !copy_content (copy, mem, offset, size, &error))
     g_clear_pointer (&copy, gst_memory_unref);
-  if (copy)
-    inherit_written (gst_vkgdr_memory_root (mem), (GstVkgdrMemory *) copy);
-  if (!copy) {
+  if (copy) {
+    g_mutex_lock (&source->lock);
+    ((GstVkgdrMemory *) copy)->written = source->written;
+    g_mutex_unlock (&source->lock);
+  } else {
     GST_CAT_ERROR (
         GST_CAT_DEFAULT, "memory %p cannot be copied: %s", mem, error->message);
     g_clear_error (&error);
@@ -436,6 +415,7 @@ gst_vkgdr_allocator_alloc_exportable (
 {
   GstVkgdrAllocation *allocation = NULL;
   GstVkgdrMemory *memory;
+  GstMemory *mem;
 
   g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
 
@@ -450,7 +430,10 @@ gst_vkgdr_allocator_alloc_exportable (
   memory = gst_vkgdr_memory_new_of_allocation (
       GST_ALLOCATOR (allocator), allocator->blocks, allocation, 0, size);
   memory->device_valid = FALSE;
-  return GST_MEMORY_CAST (memory);
+  mem = GST_MEMORY_CAST (memory);
+  if (!clear_on_device (allocator, memory, 0, allocation->size, error))
+    g_clear_pointer (&mem, gst_memory_unref);
+  return mem;
 }
 
 /**
@@ -514,15 +497,6 @@ gst_vkgdr_allocator_alloc_pinned (
     return NULL;
   gst_vkgdr_blocks_start_timer (allocator->blocks);
   return gst_vkgdr_pinned_memory_new (allocator->blocks->pinned, size, error);
-}
-
-GstVkgdrContext *
-gst_vkgdr_allocator_ensure_context (
-    GstVkgdrAllocator *allocator, GError **error)
-{
-  return gst_vkgdr_allocator_ensure_open (allocator, error)
-             ? gst_object_ref (allocator->context)
-             : NULL;
 }
 
 GstVkgdrStream *

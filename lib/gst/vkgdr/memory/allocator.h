@@ -28,10 +28,6 @@ GstVkgdrAllocator *gst_vkgdr_allocator_new_for_pool (
 gboolean gst_vkgdr_allocator_ensure_open (
     GstVkgdrAllocator *self, GError **error);
 
-/* Allocates memory like gst_allocator_alloc (), but sets @error on failure. */
-GstMemory *gst_vkgdr_allocator_alloc_with_params (GstVkgdrAllocator *allocator,
-    gsize size, const GstAllocationParams *params, GError **error);
-
 /* Returns why the last allocation of gst_allocator_alloc () failed that no
  * caller of this function has got (transfer full), or NULL. */
 GError *gst_vkgdr_allocator_take_error (GstVkgdrAllocator *allocator);

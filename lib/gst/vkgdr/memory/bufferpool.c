@@ -38,8 +38,7 @@ struct _GstVkgdrBufferPool {
   GstVideoBufferPool parent;
 
   GstVkgdrContext *context;
-  GstVkgdrAccess access; /* the property; protected by the object lock */
-  gboolean textures;     /* likewise */
+  gboolean textures; /* the property; protected by the object lock */
   GstVkgdrPolicy *policy;
   GstVkgdrAllocator *allocator; /* of all its buffers */
   gboolean is_video;
@@ -338,15 +337,6 @@ gst_vkgdr_buffer_pool_acquire_buffer (
 }
 
 static void
-set_access (GstVkgdrBufferPool *self, GstVkgdrAccess access)
-{
-  GST_OBJECT_LOCK (self);
-  self->access = access;
-  GST_OBJECT_UNLOCK (self);
-  gst_vkgdr_policy_set (self->policy, access);
-}
-
-static void
 gst_vkgdr_buffer_pool_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
@@ -354,7 +344,7 @@ gst_vkgdr_buffer_pool_set_property (
 
   switch (id) {
   case PROP_ACCESS:
-    set_access (self, g_value_get_enum (value));
+    gst_vkgdr_policy_set (self->policy, g_value_get_enum (value));
     break;
   case PROP_TEXTURES:
     GST_OBJECT_LOCK (self);
@@ -374,9 +364,7 @@ gst_vkgdr_buffer_pool_get_property (
 
   switch (id) {
   case PROP_ACCESS:
-    GST_OBJECT_LOCK (self);
-    g_value_set_enum (value, self->access);
-    GST_OBJECT_UNLOCK (self);
+    g_value_set_enum (value, gst_vkgdr_policy_get_wanted (self->policy));
     break;
   case PROP_TEXTURES:
     g_value_set_boolean (value, is_for_textures (self));
@@ -509,7 +497,6 @@ gst_vkgdr_buffer_pool_new (GstVkgdrContext *context)
       gst_vkgdr_allocator_new_for_pool (context, GST_BUFFER_POOL (self));
   self->policy = gst_vkgdr_policy_new (gst_vkgdr_context_get_device (context),
       gst_vkgdr_context_is_host_cached (context));
-  set_access (self, GST_VKGDR_ACCESS_AUTO);
   return GST_BUFFER_POOL (self);
 }
 

@@ -25,55 +25,69 @@
  * Since: 0.1
  */
 
-/* Rows of bytes in a memory. */
+/* Rows of bytes, of a memory or of the host. */
 typedef struct {
-  GstMemory *memory;
-  gsize offset;
+  GstMemory *memory; /* NULL: of the host */
+  guint8 *host;      /* the first byte, if it is of the host */
+  gsize offset;      /* of the first byte, if it is of a memory */
   gsize pitch;
 } Place;
 
-/* Sets @size to the distance from the first byte to the end of the last byte.
- * FALSE if it is too large. */
-static gboolean
-get_extent (gsize pitch, gsize width, gsize height, gsize *size)
-{
-  return g_size_checked_mul (size, pitch, height - 1)
-         && g_size_checked_add (size, *size, width);
-}
+/* Work that is queued between the begin and the end of the accesses. */
+typedef struct {
+  const vkgdr_cuda *cuda;
+  CUstream stream;
+  Place to;
+  Place from;
+  gsize width;
+  gsize height;
+  guint8 value;
+} Job;
 
-static gboolean
-check_place (const Place *place, gsize width, gsize height, GError **error)
+gboolean
+gst_vkgdr_check_rows (gsize offset, gsize pitch, gsize width, gsize height,
+    gsize room, GError **error)
 {
-  gsize room = place->memory->size, size;
+  gsize size;
 
-  if (height > 1 && place->pitch < width) {
+  if (height > 1 && pitch < width) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "the stride of %" G_GSIZE_FORMAT
         " bytes is smaller than a row of %" G_GSIZE_FORMAT " bytes",
-        place->pitch, width);
+        pitch, width);
     return FALSE;
   }
-  if (get_extent (place->pitch, width, height, &size) && place->offset <= room
-      && size <= room - place->offset)
+  if (g_size_checked_mul (&size, pitch, height - 1)
+      && g_size_checked_add (&size, size, width) && offset <= room
+      && size <= room - offset)
     return TRUE;
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
       "%" G_GSIZE_FORMAT " rows of %" G_GSIZE_FORMAT
       " bytes from %" G_GSIZE_FORMAT " exceed a memory of %" G_GSIZE_FORMAT
       " bytes",
-      height, width, place->offset, room);
+      height, width, offset, room);
   return FALSE;
+}
+
+static gboolean
+check_place (const Job *job, const Place *place, GError **error)
+{
+  return !place->memory
+         || gst_vkgdr_check_rows (place->offset, place->pitch, job->width,
+             job->height, place->memory->size, error);
 }
 
 static gboolean
 check_context (GstMemory *memory, GstVkgdrStream *stream, GError **error)
 {
-  if (gst_vkgdr_context_shares (gst_vkgdr_memory_get_context (memory),
-          gst_vkgdr_stream_get_context (stream)))
+  if (gst_is_vkgdr_memory_of (memory, gst_vkgdr_stream_get_context (stream)))
     return TRUE;
   g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
       "the stream belongs to another CUDA context than the memory");
   return FALSE;
 }
+
+/* --- the driver's calls -------------------------------------------------- */
 
 static CUdeviceptr
 pointer_of (const Place *place)
@@ -81,57 +95,34 @@ pointer_of (const Place *place)
   return gst_vkgdr_memory_get_device_pointer (place->memory) + place->offset;
 }
 
-/* --- the driver's calls -------------------------------------------------- */
-
-/* Work that is queued between the begin and the end of the accesses. */
-typedef struct {
-  const vkgdr_cuda *cuda;
-  CUstream stream;
-  Place to;   /* if `memory` is NULL, host memory */
-  Place from; /* the same */
-  gconstpointer host;
-  gsize host_pitch;
-  gsize width;
-  gsize height;
-  guint8 value;
-} Job;
+static CUcontext
+context_of (const Place *place)
+{
+  return gst_vkgdr_context_get_cuda_context (
+      gst_vkgdr_memory_get_context (place->memory));
+}
 
 static CUresult
 run_rect (const Job *job)
 {
-  CUDA_MEMCPY2D copy = { 0 };
+  CUDA_MEMCPY2D copy = { .WidthInBytes = job->width,
+    .Height = job->height,
+    .srcMemoryType = CU_MEMORYTYPE_HOST,
+    .srcHost = job->from.host,
+    .srcPitch = job->from.pitch,
+    .dstMemoryType = CU_MEMORYTYPE_HOST,
+    .dstHost = job->to.host,
+    .dstPitch = job->to.pitch };
 
-  copy.WidthInBytes = job->width;
-  copy.Height = job->height;
-  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_HOST;
-  copy.srcHost = job->host;
-  copy.dstHost = (void *) job->host;
-  copy.srcPitch = copy.dstPitch = job->host_pitch;
   if (job->from.memory) {
     copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
     copy.srcDevice = pointer_of (&job->from);
-    copy.srcPitch = job->from.pitch;
   }
   if (job->to.memory) {
     copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
     copy.dstDevice = pointer_of (&job->to);
-    copy.dstPitch = job->to.pitch;
   }
   return job->cuda->cuMemcpy2DAsync (&copy, job->stream);
-}
-
-static CUresult
-run_upload (const Job *job)
-{
-  return job->cuda->cuMemcpyHtoDAsync (
-      pointer_of (&job->to), job->host, job->width, job->stream);
-}
-
-static CUresult
-run_download (const Job *job)
-{
-  return job->cuda->cuMemcpyDtoHAsync (
-      (void *) job->host, pointer_of (&job->from), job->width, job->stream);
 }
 
 /* Copies row by row, because CUDA has no copy of rectangles between contexts.
@@ -139,13 +130,12 @@ run_download (const Job *job)
 static CUresult
 run_peer (const Job *job)
 {
-  CUcontext to = gst_vkgdr_context_get_cuda_context (
-      gst_vkgdr_memory_get_context (job->to.memory));
-  CUcontext from = gst_vkgdr_context_get_cuda_context (
-      gst_vkgdr_memory_get_context (job->from.memory));
+  CUcontext to = context_of (&job->to), from = context_of (&job->from);
   CUresult result = CUDA_SUCCESS;
   gsize y;
 
+  if (!job->cuda->cuMemcpyPeerAsync)
+    return CUDA_ERROR_NOT_SUPPORTED;
   for (y = 0; result == CUDA_SUCCESS && y < job->height; y++)
     result =
         job->cuda->cuMemcpyPeerAsync (pointer_of (&job->to) + y * job->to.pitch,
@@ -155,18 +145,22 @@ run_peer (const Job *job)
 }
 
 static CUresult
-run_between (const Job *job)
+run_copy (const Job *job)
 {
-  if (gst_vkgdr_context_get_cuda_context (
-          gst_vkgdr_memory_get_context (job->to.memory))
-      != gst_vkgdr_context_get_cuda_context (
-          gst_vkgdr_memory_get_context (job->from.memory)))
-    return job->cuda->cuMemcpyPeerAsync ? run_peer (job)
-                                        : CUDA_ERROR_NOT_SUPPORTED;
+  const Place *to = &job->to, *from = &job->from;
+
+  if (to->memory && from->memory && context_of (to) != context_of (from))
+    return run_peer (job);
   if (job->height > 1)
     return run_rect (job);
+  if (!from->memory)
+    return job->cuda->cuMemcpyHtoDAsync (
+        pointer_of (to), from->host, job->width, job->stream);
+  if (!to->memory)
+    return job->cuda->cuMemcpyDtoHAsync (
+        to->host, pointer_of (from), job->width, job->stream);
   return job->cuda->cuMemcpyDtoDAsync (
-      pointer_of (&job->to), pointer_of (&job->from), job->width, job->stream);
+      pointer_of (to), pointer_of (from), job->width, job->stream);
 }
 
 static CUresult
@@ -225,6 +219,22 @@ queue (Job *job, CUresult (*run) (const Job *job), const gchar *what,
   return end (job, stream, ok ? error : NULL) && ok;
 }
 
+/* Queues @job, one of whose memories must belong to the context of @stream. */
+static gboolean
+submit (Job *job, CUresult (*run) (const Job *job), const gchar *what,
+    GstVkgdrStream *stream, GError **error)
+{
+  GstMemory *memory = job->to.memory ? job->to.memory : job->from.memory;
+
+  if (!check_context (memory, stream, error))
+    return FALSE;
+  if (job->width == 0 || job->height == 0)
+    return TRUE;
+  return check_place (job, &job->to, error)
+         && check_place (job, &job->from, error)
+         && queue (job, run, what, stream, error);
+}
+
 /**
  * gst_vkgdr_memory_copy_rect:
  * @memory: the memory to write, of type %GST_VKGDR_MEMORY_NAME
@@ -253,8 +263,8 @@ gst_vkgdr_memory_copy_rect (GstMemory *memory, gsize offset, gsize pitch,
     GstMemory *source, gsize source_offset, gsize source_pitch, gsize width,
     gsize height, GstVkgdrStream *stream, GError **error)
 {
-  Job job = { .to = { memory, offset, pitch },
-    .from = { source, source_offset, source_pitch },
+  Job job = { .to = { memory, NULL, offset, pitch },
+    .from = { source, NULL, source_offset, source_pitch },
     .width = width,
     .height = height };
 
@@ -262,42 +272,7 @@ gst_vkgdr_memory_copy_rect (GstMemory *memory, gsize offset, gsize pitch,
   g_return_val_if_fail (gst_is_vkgdr_memory (source), FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  if (!check_context (memory, stream, error))
-    return FALSE;
-  if (width == 0 || height == 0)
-    return TRUE;
-  if (!check_place (&job.to, width, height, error)
-      || !check_place (&job.from, width, height, error))
-    return FALSE;
-  return queue (&job, run_between, "A copy between memories", stream, error);
-}
-
-/* Copies between host memory and @place; @up means to the device. If there are
- * several rows, @data_pitch must not be smaller than @width. */
-static gboolean
-transfer (const Place *place, gboolean up, gconstpointer data, gsize data_pitch,
-    gsize width, gsize height, GstVkgdrStream *stream, GError **error)
-{
-  Job job = {
-    .host = data, .host_pitch = data_pitch, .width = width, .height = height
-  };
-
-  if (!check_context (place->memory, stream, error))
-    return FALSE;
-  if (width == 0 || height == 0)
-    return TRUE;
-  if (!check_place (place, width, height, error))
-    return FALSE;
-  if (!data) {
-    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "the address of the host memory is NULL");
-    return FALSE;
-  }
-  *(up ? &job.to : &job.from) = *place;
-  if (height > 1)
-    return queue (&job, run_rect, "cuMemcpy2DAsync", stream, error);
-  return up ? queue (&job, run_upload, "cuMemcpyHtoDAsync", stream, error)
-            : queue (&job, run_download, "cuMemcpyDtoHAsync", stream, error);
+  return submit (&job, run_copy, "A copy between memories", stream, error);
 }
 
 /**
@@ -323,12 +298,20 @@ gboolean
 gst_vkgdr_memory_upload (GstMemory *memory, gsize offset, gconstpointer data,
     gsize size, GstVkgdrStream *stream, GError **error)
 {
-  const Place place = { memory, offset, size };
+  Job job = { .to = { memory, NULL, offset, 0 },
+    .from = { .host = (guint8 *) data },
+    .width = size,
+    .height = 1 };
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  return transfer (&place, TRUE, data, size, size, 1, stream, error);
+  if (!data && size > 0) {
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "the address of the host memory is NULL");
+    return FALSE;
+  }
+  return submit (&job, run_copy, "cuMemcpyHtoDAsync", stream, error);
 }
 
 /**
@@ -359,9 +342,10 @@ gst_vkgdr_memory_fetch_rect (GstMemory *memory, gsize offset, gsize pitch,
     GstMemory *pinned, gsize pinned_offset, gsize pinned_pitch, gsize width,
     gsize height, GstVkgdrStream *stream, GError **error)
 {
-  const Place from = { memory, offset, pitch };
-  const Place to = { pinned, pinned_offset, pinned_pitch };
-  guint8 *data;
+  Job job = { .to = { .pitch = pinned_pitch },
+    .from = { memory, NULL, offset, pitch },
+    .width = width,
+    .height = height };
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
   g_return_val_if_fail (gst_vkgdr_is_pinned_memory (pinned), FALSE);
@@ -369,11 +353,12 @@ gst_vkgdr_memory_fetch_rect (GstMemory *memory, gsize offset, gsize pitch,
 
   if (width == 0 || height == 0)
     return TRUE;
-  if (!check_place (&to, width, height, error))
+  if (!gst_vkgdr_check_rows (
+          pinned_offset, pinned_pitch, width, height, pinned->size, error))
     return FALSE;
-  data = gst_vkgdr_pinned_memory_get_data (pinned);
-  if (transfer (&from, FALSE, data + pinned_offset, pinned_pitch, width, height,
-          stream, error)
+  job.to.host = gst_vkgdr_pinned_memory_get_data (pinned);
+  job.to.host += pinned_offset;
+  if (submit (&job, run_copy, "A transfer to pinned memory", stream, error)
       && gst_vkgdr_pinned_memory_expect (pinned, stream, error))
     return TRUE;
   /* The transfer may have been queued, and no fence covers it. */
@@ -402,18 +387,13 @@ gboolean
 gst_vkgdr_memory_fill (GstMemory *memory, gsize offset, gsize size,
     guint8 value, GstVkgdrStream *stream, GError **error)
 {
-  Job job = {
-    .to = { memory, offset }, .width = size, .height = 1, .value = value
-  };
+  Job job = { .to = { memory, NULL, offset, 0 },
+    .width = size,
+    .height = 1,
+    .value = value };
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  if (!check_context (memory, stream, error))
-    return FALSE;
-  if (size == 0)
-    return TRUE;
-  if (!check_place (&job.to, size, 1, error))
-    return FALSE;
-  return queue (&job, run_fill, "cuMemsetD8Async", stream, error);
+  return submit (&job, run_fill, "cuMemsetD8Async", stream, error);
 }

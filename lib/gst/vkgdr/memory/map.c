@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/map.c: maps a memory
+ * memory/map.c: maps a memory, and writes to one that is not mapped
  *
  * Decides between the host pointer, the staging buffer and the device pointer,
  * tracks which copy of the content is current, and transfers it from one to the
  * other. Must not know why the access to a memory is direct or staged.
  */
+
+#include <string.h>
 
 #include "memory/memory.h"
 
@@ -56,7 +58,8 @@ copy_async (GstVkgdrMemory *self, GstVkgdrDirection direction, gsize offset,
 /* Must be called with the lock held, which is released meanwhile, because
  * making a stream takes long. */
 static GstVkgdrStream *
-get_stream (GstVkgdrMemory *self, GstVkgdrDirection direction, GError **error)
+prepare_stream (
+    GstVkgdrMemory *self, GstVkgdrDirection direction, GError **error)
 {
   GstVkgdrStream *stream;
 
@@ -99,7 +102,7 @@ needs_fetch (const GstVkgdrMemory *self)
 static gboolean
 begin_fetch (GstVkgdrMemory *self, GError **error)
 {
-  GstVkgdrStream *stream = get_stream (self, GST_VKGDR_DOWNLOAD, error);
+  GstVkgdrStream *stream = prepare_stream (self, GST_VKGDR_DOWNLOAD, error);
 
   if (!stream)
     return FALSE;
@@ -138,7 +141,8 @@ refresh_staging (GstVkgdrMemory *self, GError **error)
 }
 
 /* Must be called with the lock held. Queues a transfer of part of the staging
- * buffer on @stream, which get_stream () has returned since the lock was taken.
+ * buffer on @stream, which prepare_stream () has returned since the lock was
+ * taken.
  */
 static gboolean
 queue_staging (GstVkgdrMemory *self, gsize offset, gsize size,
@@ -152,15 +156,6 @@ queue_staging (GstVkgdrMemory *self, gsize offset, gsize size,
   gst_vkgdr_fence_unref (fence);
   self->staging_valid = TRUE;
   return TRUE;
-}
-
-gboolean
-gst_vkgdr_memory_send_staging (
-    GstVkgdrMemory *self, gsize offset, gsize size, GError **error)
-{
-  GstVkgdrStream *stream = get_stream (self, GST_VKGDR_UPLOAD, error);
-
-  return stream && queue_staging (self, offset, size, stream, error);
 }
 
 /* --- mapping ---------------------------------------------------------------
@@ -178,9 +173,11 @@ map_host (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
   return self->block.host;
 }
 
-gpointer
-gst_vkgdr_memory_map_staging (
-    GstVkgdrMemory *self, GstMapFlags flags, GError **error)
+/* Must be called with the lock held, which is released meanwhile. Returns the
+ * staging buffer for an access with @flags, with the content if there is any.
+ */
+static gpointer
+map_staging (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
   /* A reader does not wait if the staging buffer has the content. A writer
    * waits first, so that the staging buffer of the last write is free again. */
@@ -212,7 +209,7 @@ static gpointer
 map_staged (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
   GError *reason = NULL;
-  gpointer data = gst_vkgdr_memory_map_staging (self, flags, &reason);
+  gpointer data = map_staging (self, flags, &reason);
 
   if (data)
     return data;
@@ -282,14 +279,6 @@ map_cpu (GstVkgdrMemory *self, const GstMemory *mem, GstMapFlags flags,
   return self->cpu_data;
 }
 
-static gpointer
-map_device (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
-{
-  if (!gst_vkgdr_memory_wait (self, flags, error))
-    return NULL;
-  return (gpointer) (guintptr) self->block.device;
-}
-
 /* Tells the pool of the memory, if there is one, that the CPU cannot write to
  * it. Must be called without a lock. */
 static void
@@ -308,13 +297,13 @@ gst_vkgdr_memory_map_full (GstMemory *mem, GstMapInfo *info, gsize maxsize)
 {
   GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
   GError *error = NULL;
-  gpointer data;
+  gpointer data = NULL;
 
   g_mutex_lock (&self->lock);
-  if (info->flags & GST_MAP_VKGDR)
-    data = map_device (self, info->flags, &error);
-  else
+  if (!(info->flags & GST_MAP_VKGDR))
     data = map_cpu (self, mem, info->flags, &error);
+  else if (gst_vkgdr_memory_wait (self, info->flags, &error))
+    data = (gpointer) (guintptr) self->block.device;
   g_mutex_unlock (&self->lock);
 
   if (!data) {
@@ -335,7 +324,7 @@ prepare_publish (GstVkgdrMemory *self, GError **error)
 {
   if (self->cpu_data != self->staging || self->order.lost)
     return NULL;
-  return get_stream (self, GST_VKGDR_UPLOAD, error);
+  return prepare_stream (self, GST_VKGDR_UPLOAD, error);
 }
 
 /* Makes the bytes that the CPU wrote visible to the device, or sends them to it
@@ -482,4 +471,99 @@ gst_vkgdr_memory_publish (GstMemory *memory, GError **error)
     ok = publish_mapped (self, memory, error);
   g_mutex_unlock (&self->lock);
   return ok;
+}
+
+/* --- writing without a mapping -------------------------------------------- */
+
+/* Waits until the CPU may write to the block, and counts the content as
+ * written. The caller ensures that no other thread uses its memory. But other
+ * memories of the same root may have other users. The lock is not needed if
+ * there are no such memories. */
+static gboolean
+begin_write (GstVkgdrMemory *self, GError **error)
+{
+  gboolean ok;
+
+  if (GST_MINI_OBJECT_REFCOUNT_VALUE (self) == 1
+      && gst_vkgdr_order_is_empty (&self->order)) {
+    gst_vkgdr_memory_set_on_device (self);
+    return TRUE;
+  }
+  g_mutex_lock (&self->lock);
+  ok = gst_vkgdr_memory_wait (self, GST_MAP_WRITE, error);
+  if (ok)
+    gst_vkgdr_memory_set_on_device (self);
+  g_mutex_unlock (&self->lock);
+  return ok;
+}
+
+/* Must be called without the lock: the memory is not mapped, so it has no other
+ * user. The lock is not taken again after the copy, because that would wait
+ * until the CPU has sent all bytes to the device. */
+static gboolean
+write_host (GstVkgdrMemory *self, gsize offset, gconstpointer data, gsize size,
+    GError **error)
+{
+  if (!begin_write (self, error))
+    return FALSE;
+  vkgdr_copy_to_bar (self->block.host + offset, data, size, 0);
+  /* vkgdr_copy_to_bar () ends with a store fence. */
+  return self->block.allocation->is_coherent
+         || gst_vkgdr_block_flush (
+             &self->block, offset, size, GST_MAP_WRITE, error);
+}
+
+static gboolean
+write_staging (GstVkgdrMemory *self, gsize offset, gconstpointer data,
+    gsize size, GError **error)
+{
+  GstVkgdrStream *stream;
+  guint8 *staging;
+  gboolean ok;
+
+  g_mutex_lock (&self->lock);
+  staging = map_staging (self, GST_MAP_WRITE, error);
+  g_mutex_unlock (&self->lock);
+  if (!staging)
+    return FALSE;
+  memcpy (staging + offset, data, size);
+  g_mutex_lock (&self->lock);
+  stream = prepare_stream (self, GST_VKGDR_UPLOAD, error);
+  ok = stream && queue_staging (self, offset, size, stream, error);
+  g_mutex_unlock (&self->lock);
+  return ok;
+}
+
+/**
+ * gst_vkgdr_memory_write:
+ * @memory: a memory of this type that is not mapped
+ * @offset: offset of the first byte in @memory
+ * @data: (not nullable): address of @size bytes of ordinary host memory
+ * @size: bytes
+ * @error: return location for a #GError
+ *
+ * Copies into the window with non-temporal stores, with several threads if that
+ * is faster. The content is on the device when the function returns. For
+ * device-only memory, a transfer from a staging buffer is queued in order.
+ *
+ * May be called from any thread, but not while another thread uses @memory.
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_memory_write (GstMemory *memory, gsize offset, gconstpointer data,
+    gsize size, GError **error)
+{
+  GstVkgdrMemory *self;
+
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
+
+  if (!gst_vkgdr_check_rows (offset, 0, size, 1, memory->size, error))
+    return FALSE;
+  self = gst_vkgdr_memory_root (memory);
+  offset += memory->offset;
+  return self->block.host ? write_host (self, offset, data, size, error)
+                          : write_staging (self, offset, data, size, error);
 }

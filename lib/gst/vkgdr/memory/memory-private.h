@@ -11,7 +11,6 @@
 #include <gst/vkgdr/gstvkgdrcopy.h>
 #include <gst/vkgdr/gstvkgdrmemory.h>
 
-#include "memory/buffer.h"
 #include "memory/pinnedmemory.h"
 #include "memory/share.h"
 #include "sync/sync-private.h"
@@ -26,10 +25,10 @@ typedef enum { GST_VKGDR_UPLOAD = 0, GST_VKGDR_DOWNLOAD = 1 } GstVkgdrDirection;
 GstVkgdrStream *gst_vkgdr_allocator_get_copy_stream (
     GstVkgdrAllocator *allocator, GstVkgdrDirection direction, GError **error);
 
-/* Returns a reference to the allocator's context, which the default allocator
- * opens with the first call; NULL with @error set on failure. */
-GstVkgdrContext *gst_vkgdr_allocator_ensure_context (
-    GstVkgdrAllocator *allocator, GError **error);
+/* Whether @height rows of @width bytes, the first at @offset, are in @room
+ * bytes. If not, sets @error. */
+gboolean gst_vkgdr_check_rows (gsize offset, gsize pitch, gsize width,
+    gsize height, gsize room, GError **error);
 
 /* Makes the content of a memory that is not mapped undefined, so that the next
  * mapping does not fetch it. */
@@ -39,12 +38,15 @@ void gst_vkgdr_memory_discard (GstMemory *mem);
  * accesses to the memory. */
 void gst_vkgdr_memory_set_fence (GstMemory *mem, GstVkgdrFence *fence);
 
-/* Makes @stream, a stream of another library, wait for all accesses to the
- * memory before it does work that is queued from now on. If the memory has no
- * other user and no staging buffer, its fences are dropped, since the stream
- * waits for them. */
-gboolean gst_vkgdr_memory_hand_over (
-    GstMemory *mem, CUstream stream, GError **error);
+/* Makes @stream, a stream of another library, wait for all accesses that an
+ * access with @flags has to follow. */
+gboolean gst_vkgdr_memory_make_wait (
+    GstMemory *mem, CUstream stream, GstMapFlags flags, GError **error);
+
+/* Must be called when a stream of another library, which its later users
+ * follow, waits for all accesses. Drops the fences, if the memory has no other
+ * user and no staging buffer. */
+void gst_vkgdr_memory_forget_accesses (GstMemory *mem);
 
 /* Like gst_vkgdr_memory_end_access (), with a fence that was recorded for
  * several memories. NULL if recording failed: then the next user waits for the
@@ -56,16 +58,6 @@ void gst_vkgdr_memory_mark (
  * work must be queued. */
 void gst_vkgdr_memory_mark_unknown_stream (GstMemory *mem, GstMapFlags flags);
 
-/* Begins an access for reading on undeclared streams. Makes work that is queued
- * on @stream from now on wait until the content is on the device. Without
- * @stream, the CPU waits. @is_on_device is set if the content is on the device
- * already, so that other streams do not have to wait for @stream. */
-gboolean gst_vkgdr_memory_begin_read_on_unknown_streams (GstMemory *mem,
-    const CUstream *stream, gboolean *is_on_device, GError **error);
-
-/* Ends the access. All work that reads the memory must be queued. */
-void gst_vkgdr_memory_end_read_on_unknown_streams (GstMemory *mem);
-
 /* Takes the GstCudaMemory that wraps the memory, if there is one, or NULL. The
  * caller owns it. The memory keeps it while it is not in use, because making
  * one is expensive. */
@@ -74,6 +66,26 @@ GstMemory *gst_vkgdr_memory_take_cuda_wrapper (GstMemory *mem);
 /* Gives the wrapper (taken) back. It is freed when the device has finished with
  * the freed @mem, or at once if there already is another wrapper. */
 void gst_vkgdr_memory_give_cuda_wrapper (GstMemory *mem, GstMemory *wrapper);
+
+/* --- all memories of a buffer at once ------------------------------------- */
+
+/* Like gst_vkgdr_memory_begin_access (), for all memories of a buffer. They
+ * must belong to the stream's context. */
+gboolean gst_vkgdr_buffer_begin_access (GstBuffer *buffer,
+    GstVkgdrStream *stream, GstMapFlags flags, GError **error);
+
+/* Must be called before the end of an access for writing. The CPU may have
+ * written to the memory since the begin of the access, with a transfer on
+ * another stream. Makes @stream wait for that transfer, so that work behind a
+ * fence of @stream follows it, too. */
+gboolean gst_vkgdr_buffer_follow_uploads (
+    GstBuffer *buffer, GstVkgdrStream *stream, GError **error);
+
+/* Ends an access to all memories of a buffer: @fence is behind its work. NULL
+ * if it could not be recorded: then the next user waits for the whole CUDA
+ * context. */
+void gst_vkgdr_buffer_mark (
+    GstBuffer *buffer, GstVkgdrFence *fence, GstMapFlags flags);
 
 G_END_DECLS
 

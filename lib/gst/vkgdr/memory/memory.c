@@ -239,7 +239,8 @@ gst_vkgdr_memory_set_fence (GstMemory *mem, GstVkgdrFence *fence)
 }
 
 gboolean
-gst_vkgdr_memory_hand_over (GstMemory *mem, CUstream stream, GError **error)
+gst_vkgdr_memory_make_wait (
+    GstMemory *mem, CUstream stream, GstMapFlags flags, GError **error)
 {
   GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
   gboolean ok;
@@ -247,11 +248,20 @@ gst_vkgdr_memory_hand_over (GstMemory *mem, CUstream stream, GError **error)
   g_mutex_lock (&self->lock);
   ok = gst_vkgdr_memory_settle (self, error)
        && gst_vkgdr_order_precede (
-           &self->order, self->order.context, stream, GST_MAP_WRITE, error);
-  if (ok && !self->staging && GST_MINI_OBJECT_REFCOUNT_VALUE (mem) == 1)
-    gst_vkgdr_order_set (&self->order, NULL);
+           &self->order, self->order.context, stream, flags, error);
   g_mutex_unlock (&self->lock);
   return ok;
+}
+
+void
+gst_vkgdr_memory_forget_accesses (GstMemory *mem)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+
+  g_mutex_lock (&self->lock);
+  if (!self->staging && GST_MINI_OBJECT_REFCOUNT_VALUE (mem) == 1)
+    gst_vkgdr_order_set (&self->order, NULL);
+  g_mutex_unlock (&self->lock);
 }
 
 void
@@ -262,51 +272,6 @@ gst_vkgdr_memory_mark_unknown_stream (GstMemory *mem, GstMapFlags flags)
   g_mutex_lock (&self->lock);
   gst_vkgdr_order_mark_unknown_stream (&self->order, flags);
   g_mutex_unlock (&self->lock);
-}
-
-/* Must be called with the lock held, which may be released meanwhile. */
-static gboolean
-wait_for_writer (GstVkgdrMemory *self, const CUstream *stream,
-    gboolean *is_on_device, GError **error)
-{
-  *is_on_device = gst_vkgdr_order_is_written (&self->order);
-  if (*is_on_device)
-    return TRUE;
-  if (stream)
-    return gst_vkgdr_memory_settle (self, error)
-           && gst_vkgdr_order_precede (
-               &self->order, self->order.context, *stream, GST_MAP_READ, error);
-  *is_on_device = gst_vkgdr_memory_wait (self, GST_MAP_READ, error);
-  return *is_on_device;
-}
-
-gboolean
-gst_vkgdr_memory_begin_read_on_unknown_streams (GstMemory *mem,
-    const CUstream *stream, gboolean *is_on_device, GError **error)
-{
-  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
-  GstMiniObject *object = GST_MINI_OBJECT_CAST (mem);
-  gboolean ok;
-
-  /* Locks the object like gst_memory_map (). */
-  if (!gst_mini_object_lock (object, GST_LOCK_FLAG_READ)) {
-    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "the memory is mapped for writing");
-    return FALSE;
-  }
-  g_mutex_lock (&self->lock);
-  ok = wait_for_writer (self, stream, is_on_device, error);
-  g_mutex_unlock (&self->lock);
-  if (!ok)
-    gst_mini_object_unlock (object, GST_LOCK_FLAG_READ);
-  return ok;
-}
-
-void
-gst_vkgdr_memory_end_read_on_unknown_streams (GstMemory *mem)
-{
-  gst_vkgdr_memory_mark_unknown_stream (mem, GST_MAP_READ);
-  gst_mini_object_unlock (GST_MINI_OBJECT_CAST (mem), GST_LOCK_FLAG_READ);
 }
 
 void
@@ -551,7 +516,8 @@ gst_vkgdr_memory_begin_access (GstMemory *memory, GstVkgdrStream *stream,
 
   self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
-  ok = gst_vkgdr_memory_settle (self, error)
+  ok = (!gst_vkgdr_order_has_unknown_use (&self->order)
+           || gst_vkgdr_memory_settle (self, error))
        && gst_vkgdr_order_stream (&self->order, stream, flags, error);
   g_mutex_unlock (&self->lock);
   return ok;

@@ -3,7 +3,7 @@
  * memory/memory.h: the interface between the files that implement a memory
  *
  * memory.c makes and frees memories, and knows which copy of the content is
- * current. map.c maps them. write.c, copy.c and export.c use both.
+ * current. map.c maps them.
  */
 
 #ifndef __GST_VKGDR_MEMORY_H_PRIVATE__
@@ -118,17 +118,6 @@ gpointer gst_vkgdr_memory_take_staging (
 gpointer gst_vkgdr_memory_map_full (
     GstMemory *mem, GstMapInfo *info, gsize maxsize);
 void gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info);
-
-/* Must be called with the lock held, which is released meanwhile. Returns the
- * staging buffer for an access with @flags, with the content if there is any.
- */
-gpointer gst_vkgdr_memory_map_staging (
-    GstVkgdrMemory *self, GstMapFlags flags, GError **error);
-
-/* Must be called with the lock held, which is released meanwhile. Sends the
- * written part of the staging buffer to the device. */
-gboolean gst_vkgdr_memory_send_staging (
-    GstVkgdrMemory *self, gsize offset, gsize size, GError **error);
 
 /* Must be called when another process gets access to the memory: the content on
  * the device may change at any time from now on. */

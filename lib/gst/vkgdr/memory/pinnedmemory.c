@@ -3,13 +3,11 @@
  * memory/pinnedmemory.c: see memory/pinnedmemory.h
  */
 
-#include <string.h>
-
 #include "memory/pinnedmemory.h"
 #include "memory/share.h"
 
-GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_pinned_memory_debug);
-#define GST_CAT_DEFAULT gst_vkgdr_pinned_memory_debug
+GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_memory_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_memory_debug
 
 #define PINNED_MEMORY_TYPE "VkgdrPinnedMemory"
 
@@ -31,10 +29,8 @@ struct _GstVkgdrPinnedAllocator {
   GstAllocator parent;
 };
 
-G_DEFINE_TYPE_WITH_CODE (GstVkgdrPinnedAllocator, gst_vkgdr_pinned_allocator,
-    GST_TYPE_ALLOCATOR,
-    GST_DEBUG_CATEGORY_INIT (gst_vkgdr_pinned_memory_debug, "vkgdrpinnedmemory",
-        0, "vkgdr pinned memory"))
+G_DEFINE_TYPE (
+    GstVkgdrPinnedAllocator, gst_vkgdr_pinned_allocator, GST_TYPE_ALLOCATOR)
 
 static PinnedMemory *
 root_of (GstMemory *mem)
@@ -42,52 +38,32 @@ root_of (GstMemory *mem)
   return (PinnedMemory *) gst_vkgdr_share_root (mem);
 }
 
-/* Returns a reference to the fence behind pending transfers to the memory; NULL
- * if there are none. */
-static GstVkgdrFence *
-ref_expected (PinnedMemory *self)
-{
-  GstVkgdrFence *fence;
-
-  g_mutex_lock (&self->lock);
-  fence = self->expected ? gst_vkgdr_fence_ref (self->expected) : NULL;
-  g_mutex_unlock (&self->lock);
-  return fence;
-}
-
-/* Must be called when @fence is reached. Later mappings do not wait for it. */
-static void
-forget_expected (PinnedMemory *self, GstVkgdrFence *fence)
-{
-  GstVkgdrFence *arrived = NULL;
-
-  g_mutex_lock (&self->lock);
-  if (self->expected == fence)
-    arrived = g_steal_pointer (&self->expected);
-  g_mutex_unlock (&self->lock);
-  g_clear_pointer (&arrived, gst_vkgdr_fence_unref);
-}
-
 /* Waits without the lock, so that other users of the memory do not wait. */
 static gpointer
 pinned_memory_map (GstMemory *mem, gsize maxsize, GstMapFlags flags)
 {
   PinnedMemory *self = root_of (mem);
-  GstVkgdrFence *fence = ref_expected (self);
+  GstVkgdrFence *fence;
   GError *error = NULL;
-  gboolean ok;
 
+  g_mutex_lock (&self->lock);
+  fence = self->expected ? gst_vkgdr_fence_ref (self->expected) : NULL;
+  g_mutex_unlock (&self->lock);
   if (!fence)
     return self->data;
-  ok = gst_vkgdr_fence_wait (fence, &error);
-  if (ok)
-    forget_expected (self, fence);
-  else
+  if (!gst_vkgdr_fence_wait (fence, &error)) {
     GST_CAT_ERROR (GST_CAT_DEFAULT,
         "the content of memory %p did not arrive: %s", mem, error->message);
-  g_clear_error (&error);
+    g_error_free (error);
+    gst_vkgdr_fence_unref (fence);
+    return NULL;
+  }
+  g_mutex_lock (&self->lock);
+  if (self->expected == fence)
+    g_clear_pointer (&self->expected, gst_vkgdr_fence_unref);
+  g_mutex_unlock (&self->lock);
   gst_vkgdr_fence_unref (fence);
-  return ok ? self->data : NULL;
+  return self->data;
 }
 
 static void
@@ -102,26 +78,6 @@ pinned_memory_share (GstMemory *mem, gssize offset, gssize size)
 
   gst_vkgdr_share_init (part, mem, offset, size);
   return part;
-}
-
-/* A copy is system memory: there is no transfer that pinning would speed up. */
-static GstMemory *
-pinned_memory_copy (GstMemory *mem, gssize offset, gssize size)
-{
-  GstMemory *copy;
-  GstMapInfo from, to;
-
-  if (!gst_memory_map (mem, &from, GST_MAP_READ))
-    return NULL;
-  if (size == -1)
-    size = (gssize) from.size > offset ? (gssize) from.size - offset : 0;
-  copy = gst_allocator_alloc (NULL, size, NULL);
-  if (copy && gst_memory_map (copy, &to, GST_MAP_WRITE)) {
-    memcpy (to.data, from.data + offset, size);
-    gst_memory_unmap (copy, &to);
-  }
-  gst_memory_unmap (mem, &from);
-  return copy;
 }
 
 /* Memory of this type is only made by gst_vkgdr_pinned_memory_new (). */
@@ -161,8 +117,9 @@ gst_vkgdr_pinned_allocator_init (GstVkgdrPinnedAllocator *self)
   allocator->mem_map = pinned_memory_map;
   allocator->mem_unmap = pinned_memory_unmap;
   allocator->mem_share = pinned_memory_share;
-  allocator->mem_copy = pinned_memory_copy;
   allocator->mem_is_span = gst_vkgdr_share_is_span;
+  /* So GStreamer makes a copy in system memory: there is no transfer that
+   * pinning would speed up. */
   GST_OBJECT_FLAG_SET (self, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
 }
 

@@ -32,7 +32,8 @@
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_pinning_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_pinning_debug
 
-/* Microseconds between two checks for memories without another owner. */
+/* Microseconds between two checks for memories without another owner. A check
+ * compares one number for each pinned memory, and nothing waits for it. */
 #define LOOK_INTERVAL (50 * G_TIME_SPAN_MILLISECOND)
 
 /* The bytes of a system memory begin behind the GstMemory, at a distance of at

@@ -182,16 +182,13 @@ count_thread_locked (
 
 /* --- how long a writer needs ---------------------------------------------- */
 
-/* Returns FALSE if the processor time of the calling thread is unknown. */
-static gboolean
-get_processor_time (GstClockTime *time)
+static GstClockTime
+get_processor_time (void)
 {
-  struct timespec now;
+  struct timespec now = { 0 };
 
-  if (clock_gettime (CLOCK_THREAD_CPUTIME_ID, &now) != 0)
-    return FALSE;
-  *time = GST_TIMESPEC_TO_TIME (now);
-  return TRUE;
+  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &now);
+  return GST_TIMESPEC_TO_TIME (now);
 }
 
 void
@@ -199,10 +196,8 @@ gst_vkgdr_work_start (
     GstVkgdrWorkStart *start, GstClockTime now, gboolean with_processor_time)
 {
   start->time = now;
-  start->thread = NULL;
-  start->cpu = 0;
-  if (with_processor_time && get_processor_time (&start->cpu))
-    start->thread = g_thread_self ();
+  start->thread = with_processor_time ? g_thread_self () : NULL;
+  start->cpu = with_processor_time ? get_processor_time () : 0;
 }
 
 GstVkgdrWork
@@ -210,9 +205,11 @@ gst_vkgdr_work_end (const GstVkgdrWorkStart *start, GstClockTime now)
 {
   GstVkgdrWork work = { now - start->time, now, NULL, 0 };
 
+  if (!start->thread || start->thread != g_thread_self ())
+    return work;
+  work.cpu = get_processor_time ();
   /* A new thread may have the address of one that has ended. */
-  if (start->thread && start->thread == g_thread_self ()
-      && get_processor_time (&work.cpu) && work.cpu >= start->cpu) {
+  if (work.cpu >= start->cpu) {
     work.time = work.cpu - start->cpu;
     work.thread = start->thread;
   }
@@ -351,6 +348,17 @@ gst_vkgdr_policy_set (GstVkgdrPolicy *policy, GstVkgdrAccess wanted)
   if (wanted != GST_VKGDR_ACCESS_AUTO)
     policy->access = wanted;
   g_mutex_unlock (&policy->lock);
+}
+
+GstVkgdrAccess
+gst_vkgdr_policy_get_wanted (GstVkgdrPolicy *policy)
+{
+  GstVkgdrAccess wanted;
+
+  g_mutex_lock (&policy->lock);
+  wanted = policy->wanted;
+  g_mutex_unlock (&policy->lock);
+  return wanted;
 }
 
 GstVkgdrAccess

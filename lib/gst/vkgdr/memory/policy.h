@@ -82,9 +82,10 @@ GstVkgdrPolicy *gst_vkgdr_policy_new (gint device, gboolean window_is_cached);
 GstVkgdrPolicy *gst_vkgdr_policy_ref (GstVkgdrPolicy *policy);
 void gst_vkgdr_policy_unref (GstVkgdrPolicy *policy);
 
-/* With %GST_VKGDR_ACCESS_AUTO the rules decide. Any other value is used as
- * given. */
+/* With %GST_VKGDR_ACCESS_AUTO, the initial value, the rules decide. Any other
+ * value is used as given. */
 void gst_vkgdr_policy_set (GstVkgdrPolicy *policy, GstVkgdrAccess wanted);
+GstVkgdrAccess gst_vkgdr_policy_get_wanted (GstVkgdrPolicy *policy);
 
 /* Returns the mode of the last buffer that was not a trial: direct or staged.
  */

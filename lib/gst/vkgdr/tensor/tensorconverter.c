@@ -266,7 +266,7 @@ check_tensor (GstVkgdrTensorConverter *self, GstMemory *tensor, gsize offset,
 /* Returns @frame in this library's memory on the converter's device. The caller
  * unrefs it. */
 static GstBuffer *
-get_local_frame (GstVkgdrTensorConverter *self, GstBuffer *frame,
+bring_frame_here (GstVkgdrTensorConverter *self, GstBuffer *frame,
     GstVkgdrStream *stream, GError **error)
 {
   guint i, n = gst_buffer_n_memory (frame);
@@ -386,7 +386,7 @@ gst_vkgdr_tensor_converter_convert (GstVkgdrTensorConverter *converter,
 
   if (!check_tensor (converter, tensor, offset, error))
     return FALSE;
-  here = get_local_frame (converter, frame, stream, error);
+  here = bring_frame_here (converter, frame, stream, error);
   if (!here)
     return FALSE;
   ok = convert_here (
