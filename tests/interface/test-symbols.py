@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Each public function of libgstvkgdr has a user and a complete description.
 
-    test-symbols.py SOURCE-FOLDER LIBRARY [GIR]
+    test-symbols.py SOURCE-FOLDER LIBRARY LIBVKGDR [GIR]
 
 A user is an element, a program, the Python overrides, an example, a page of the
 documentation or a test. A function without a user should become private. Without the
@@ -16,7 +16,7 @@ import sys
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-SOURCE, LIBRARY, *rest = sys.argv[1:]
+SOURCE, LIBRARY, LIBVKGDR, *rest = sys.argv[1:]
 GIR = rest[0] if rest else None
 
 CORE = "{http://www.gtk.org/introspection/core/1.0}"
@@ -57,9 +57,9 @@ def read_users():
     return "\n".join(texts), "\n".join(python)
 
 
-def read_symbols():
+def read_symbols(library=LIBRARY):
     run = subprocess.run(
-        ["nm", "-D", "--defined-only", LIBRARY],
+        ["nm", "-D", "--defined-only", library],
         stdout=subprocess.PIPE,
         encoding="utf-8",
         check=True,
@@ -111,12 +111,14 @@ class Symbols(unittest.TestCase):
         """debian/*.symbols has the same functions. Otherwise the package cannot be checked
         for functions that were removed.
         """
-        path = os.path.join(SOURCE, "debian", "libgstvkgdr-1.0-0.symbols")
-        if not os.path.exists(path):
-            self.skipTest("there is no folder debian")
-        with open(path, encoding="utf-8") as file:
-            listed = re.findall(r"(?m)^ (gst_\w+)@", file.read())
-        self.assertEqual(listed, [s for s in read_symbols() if s.startswith("gst_")])
+        for package, library in ("libgstvkgdr-1.0-0", LIBRARY), ("libvkgdr1", LIBVKGDR):
+            path = os.path.join(SOURCE, "debian", f"{package}.symbols")
+            if not os.path.exists(path):
+                self.skipTest("there is no folder debian")
+            with open(path, encoding="utf-8") as file:
+                listed = re.findall(r"(?m)^ (\w+)@", file.read())
+            with self.subTest(package=package):
+                self.assertEqual(listed, read_symbols(library))
 
     def described(self):
         """Yields the functions that the documentation contains."""
