@@ -69,10 +69,8 @@ def _check_flags(flags: int) -> int:
 class Vkgdr:
     """A handle of one device. It may be used from any thread.
 
-    :param device: CUDA device from which to allocate the memory (ignored if flags
-      contains OpenFlags.CURRENT_CONTEXT_BIT)
-    :param flags: a bitwise combination of zero or more of OpenFlags
-    :raises VkgdrError: if there was an error from the underlying C library
+    :param device: the number of a CUDA device (ignored with CURRENT_CONTEXT_BIT)
+    :param flags: a combination of OpenFlags
     """
 
     def __init__(self, device: int, flags: int = 0) -> None:
@@ -86,10 +84,7 @@ class Vkgdr:
 
     @classmethod
     def open_current_context(cls: Type[_V], flags: int = 0) -> _V:
-        """Construct an instance using the current CUDA context.
-
-        This is a shortcut to pass OpenFlags.CURRENT_CONTEXT_BIT in flags.
-        """
+        """A handle of the device of the current CUDA context."""
         return cls(0, _check_flags(flags) | OpenFlags.CURRENT_CONTEXT_BIT)
 
 
@@ -115,21 +110,17 @@ class _Allocation:
 
 
 class RawMemory:
-    """Low-level memory allocation.
-
-    This should generally not be used directly, as it requires the memory to be
-    explicitly freed (otherwise it will leak). Use an API-specific wrapper like
-    vkgdr.pycuda.Memory for safe garbage collection.
+    """Memory that has to be freed explicitly, or it leaks; vkgdr.pycuda.Memory is freed by
+    the garbage collector.
 
     numpy.asarray(memory) returns the bytes in the window as an array. Writing to it is
     as fast as writing to RAM, but reading is some hundred times slower. After free(), the
     other methods and properties raise VkgdrError. Arrays that were made before stay
     valid, and the memory is freed with the last of them.
 
-    :param owner: a Vkgdr created with the same device as the current CUDA context
+    :param owner: a Vkgdr of the device of the current CUDA context
     :param size: number of bytes to allocate
-    :param flags: flags for future expansion; must be 0
-    :raises VkgdrError: if there was an error from the underlying C library
+    :param flags: must be 0
     """
 
     def __init__(self, owner: Vkgdr, size: int, flags: int = 0) -> None:
@@ -151,16 +142,12 @@ class RawMemory:
         return self._allocation
 
     def _releaser(self) -> Callable[[int], None]:
-        """Returns a function that frees the memory. It must not refer to this object,
-        which may be freed first.
-        """
+        """A function that frees the memory, and does not refer to this object."""
         return lib.vkgdr_memory_free
 
     def free(self) -> None:
-        """Free the memory.
-
-        The CUDA context that was current when the object was constructed must
-        still exist. It is safe to call it multiple times.
+        """Frees the memory. The CUDA context in which it was allocated must still exist. A
+        second call does nothing.
         """
         allocation, self._allocation = self._allocation, None
         if allocation is not None:
@@ -180,9 +167,7 @@ class RawMemory:
         return self._get("get_size")
 
     def __bool__(self) -> bool:
-        """Whether the memory has not been freed. Without this method, Python
-        would use the length, which raises an error after free().
-        """
+        """Whether the memory has not been freed."""
         return self._allocation is not None
 
     def __repr__(self) -> str:
@@ -202,10 +187,7 @@ class RawMemory:
 
     @property
     def non_coherent_atom_size(self) -> int:
-        """The alignment for flush and invalidate operations.
-
-        If the memory is coherent, it is 1.
-        """
+        """The alignment for flush and invalidate operations: 1 if the memory is coherent."""
         return self._get("non_coherent_atom_size")
 
     def _range(self, function: Callable[[int, int, int], None], offset: int, size: int) -> None:
@@ -218,25 +200,13 @@ class RawMemory:
             raise VkgdrError(message)
 
     def flush(self, offset: int, size: int) -> None:
-        """Flush host writes so that they are visible to the device.
-
-        A range that is not aligned to non_coherent_atom_size is extended to this
-        alignment.
-
-        :param offset: offset in bytes to the first byte to flush
-        :param size: size in bytes of the region to flush
-        :raises VkgdrError: if the range is not inside the memory, or the driver fails
+        """Makes what the CPU wrote to a range visible to the device. The range is extended
+        to multiples of non_coherent_atom_size.
         """
         self._range(lib.vkgdr_memory_flush, offset, size)
 
     def invalidate(self, offset: int, size: int) -> None:
-        """Invalidate the host's view of device memory, so that previous device writes
-        are visible to the host.
-
-        :param offset: offset in bytes to the first byte to invalidate
-        :param size: size in bytes of the region to invalidate
-        :raises VkgdrError: if the range is not inside the memory, or the driver fails
-        """
+        """Makes what the device wrote to a range visible to the CPU."""
         self._range(lib.vkgdr_memory_invalidate, offset, size)
 
     @property

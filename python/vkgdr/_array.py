@@ -10,7 +10,7 @@ import numpy as np
 from ._constants import TRSA_OVERRIDE_FORMAT, array3d_flags, array_format, memory_type
 from ._constants import address_mode as _address_mode
 from ._constants import filter_mode as _filter_mode
-from ._context import Context, ContextDependent, clean_up
+from ._context import Context, ContextDependent, bare, clean_up
 from ._cuda import INVALID_VALUE, LogicError, cu, error, get, get_two, pointer
 from ._library import fields
 from ._memory import STRIDED, WRITABLE, HostBuffer
@@ -66,12 +66,6 @@ class Array(ContextDependent):
         self.handle = get("cuArray3DCreate" if is_box else "cuArrayCreate", "P",
                           ctypes.byref(descriptor))
         self._owned = True
-
-    @classmethod
-    def _borrow(cls, handle: int) -> "Array":
-        result = cls.__new__(cls)
-        result.handle = handle
-        return result
 
     def free(self) -> None:
         """Frees the memory now."""
@@ -231,17 +225,14 @@ class _Reference:
 
     @classmethod
     def _of_module(cls, module: Any, function: str, name: str) -> Any:
-        result = cls.__new__(cls)
-        result._handle = get(function, "P", module._handle, name)
-        result._module = module
-        return result
+        return bare(cls, _handle=get(function, "P", module._handle, name), _module=module)
 
     def _bind(self, function: str, array: Array, flags: int) -> None:
         getattr(cu, function)(self._handle, _array(array), flags)
         self._array = array
 
     def _bound(self, function: str) -> Array:
-        return Array._borrow(get(function, "P", self._handle))
+        return bare(Array, handle=get(function, "P", self._handle))
 
 
 class SurfaceReference(_Reference):
@@ -289,8 +280,8 @@ class TextureReference(_Reference):
     def get_address(self) -> int:
         return get("cuTexRefGetAddress", "D", self._handle)
 
-    def set_format(self, format: int, num_components: int) -> None:  # noqa: A002
-        cu.cuTexRefSetFormat(self._handle, format, num_components)
+    def set_format(self, fmt: int, num_components: int) -> None:
+        cu.cuTexRefSetFormat(self._handle, fmt, num_components)
 
     def get_format(self) -> Tuple[Any, int]:
         kind, channels = get_two("cuTexRefGetFormat", "ii", self._handle)

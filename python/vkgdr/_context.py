@@ -6,7 +6,7 @@ init() and the profiler.
 import ctypes
 import sys
 import threading
-from typing import Any, Callable, Dict, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Tuple, Type, TypeVar, Union
 
 from ._constants import compute_mode, device_attribute, func_cache, shared_config
 from ._cuda import CUDA_VERSION, DEINITIALIZED, INVALID_CONTEXT, LogicError, cu, error, get
@@ -17,6 +17,8 @@ __all__ = [
 ]
 
 _CONTEXT_IS_DESTROYED = 709
+
+_T = TypeVar("_T")
 
 
 def get_version() -> Tuple[int, int, int]:
@@ -57,6 +59,13 @@ def clean_up(name: str, *arguments: Any) -> None:
         print(f"vkgdr: a clean-up failed: {error(name, result)}", file=sys.stderr)
 
 
+def bare(cls: Type[_T], **attributes: Any) -> _T:
+    """An object with these attributes, without a call of its __init__()."""
+    result = cls.__new__(cls)
+    result.__dict__.update(attributes)
+    return result
+
+
 class _Stack(threading.local):
     """The contexts of a thread. Only the topmost one is on CUDA's own stack, so that
     a context may be on the stack more than once.
@@ -91,6 +100,10 @@ def _restore_current() -> None:
 class Context:
     """A CUDA context. Device.make_context() makes one and pushes it on the stack."""
 
+    _valid = False
+    _is_borrowed = False
+    _primary_of: Optional[int] = None  # the device of a primary context
+
     def __init__(self, dev: "Device", flags: int = 0) -> None:
         _pop_current()
         try:
@@ -98,26 +111,14 @@ class Context:
         except Exception:
             _restore_current()
             raise
-        self._set(handle, None)
-        _stack.contexts.append(self)
-
-    def _set(self, handle: int, primary_of: Optional[int], is_borrowed: bool = False) -> None:
-        self.handle = handle
-        self._primary_of = primary_of
-        self._is_borrowed = is_borrowed
+        self.handle: int = handle
         self._valid = True
-
-    @classmethod
-    def _wrap(cls, handle: int, primary_of: Optional[int] = None,
-              is_borrowed: bool = False) -> "Context":
-        result = cls.__new__(cls)
-        result._set(handle, primary_of, is_borrowed)
-        return result
+        _stack.contexts.append(self)
 
     @staticmethod
     def attach(flags: int = 0) -> "Context":
         """Returns the context that is current in CUDA, which other code has made."""
-        result = Context._wrap(get("cuCtxAttach", "P", flags))
+        result = bare(Context, handle=get("cuCtxAttach", "P", flags), _valid=True)
         _stack.contexts.append(result)
         return result
 
@@ -146,7 +147,7 @@ class Context:
             _restore_current()
 
     def __del__(self) -> None:
-        if getattr(self, "_valid", False) and not self._is_borrowed:
+        if self._valid and not self._is_borrowed:
             try:
                 self.detach()
             except LogicError:
@@ -177,7 +178,7 @@ class Context:
 
     @staticmethod
     def get_device() -> "Device":
-        return Device._wrap(get("cuCtxGetDevice", "i"))
+        return bare(Device, _device=get("cuCtxGetDevice", "i"))
 
     @staticmethod
     def synchronize() -> None:
@@ -242,7 +243,7 @@ def acquire_context() -> Context:
     handle = get("cuCtxGetCurrent", "P")
     if not handle:
         raise error("explicit_context_dependent", INVALID_CONTEXT, "no currently active context?")
-    return Context._wrap(handle, is_borrowed=True)
+    return bare(Context, handle=handle, _valid=True, _is_borrowed=True)
 
 
 class ContextDependent:
@@ -283,12 +284,6 @@ class Device:
     def __init__(self, number: Union[int, str]) -> None:
         by_address = isinstance(number, str)
         self._device = get("cuDeviceGetByPCIBusId" if by_address else "cuDeviceGet", "i", number)
-
-    @classmethod
-    def _wrap(cls, device: int) -> "Device":
-        result = cls.__new__(cls)
-        result._device = device
-        return result
 
     @staticmethod
     def count() -> int:
@@ -338,7 +333,8 @@ class Device:
         """Returns the context that CUDA's runtime, PyTorch and GstVkgdr use. It is not
         made current: push() does that.
         """
-        return Context._wrap(get("cuDevicePrimaryCtxRetain", "P", self._device), self._device)
+        handle = get("cuDevicePrimaryCtxRetain", "P", self._device)
+        return bare(Context, handle=handle, _valid=True, _primary_of=self._device)
 
     def can_access_peer(self, dev: "Device") -> bool:
         return bool(get("cuDeviceCanAccessPeer", "i", self._device, dev._device))

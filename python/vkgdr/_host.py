@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, Optional, Tuple
 
 import numpy as np
 
-from ._context import ContextDependent
+from ._context import ContextDependent, acquire_context, bare
 from ._cuda import INVALID_HANDLE, INVALID_VALUE, cu, error, get, uint
 from ._memory import DeviceAllocation, retry
 
@@ -62,9 +62,7 @@ class HostPointer(ArrayOwner, ContextDependent):
 
     @classmethod
     def _make(cls, size: int, argument: int) -> Any:
-        result = cls.__new__(cls)
-        result._acquire_context()
-        result._size = size
+        result = bare(cls, _context=acquire_context(), _size=size)
         result._address = result._allocate(size, argument)
         return result
 
@@ -135,11 +133,9 @@ class RegisteredHostMemory(HostPointer):
 
     @classmethod
     def _register(cls, array: Any, flags: int) -> "RegisteredHostMemory":
-        result = cls.__new__(cls)
-        result._acquire_context()
+        context = acquire_context()
         cu.cuMemHostRegister(array.ctypes.data, array.nbytes, flags)
-        result._size, result._address, result.base = array.nbytes, array.ctypes.data, array
-        return result
+        return bare(cls, _context=context, _size=array.nbytes, _address=array.ctypes.data, base=array)
 
     unregister = HostPointer.free
 

@@ -9,12 +9,12 @@ from typing import Any, Callable, Dict, Optional, Tuple
 import numpy as np
 
 from ._constants import ipc_mem_flags
-from ._context import Context, ContextDependent, current_context
+from ._context import Context, ContextDependent, acquire_context, bare, current_context
 from ._cuda import (
     INVALID_CONTEXT, INVALID_HANDLE, IpcHandle, MemoryError, cu, error, get, get_two, uint,
 )
 from ._library import structure
-from ._stream import ipc_handle
+from ._stream import read_ipc_handle
 
 __all__ = [
     "DeviceAllocation", "IPCMemoryHandle", "PointerHolderBase", "from_device",
@@ -110,11 +110,8 @@ class DeviceAllocation(_Address, ContextDependent):
 
     @classmethod
     def _make(cls, size: int, allocate: Callable[..., int], *arguments: Any) -> Any:
-        result = cls.__new__(cls)
-        result._acquire_context()
-        result._size = size
-        result._pointer = allocate(*arguments)
-        return result
+        context = acquire_context()
+        return bare(cls, _context=context, _size=size, _pointer=allocate(*arguments))
 
     def _address(self) -> int:
         if self._pointer is None:
@@ -155,9 +152,9 @@ def retry(allocate: Callable[..., Any], *arguments: Any) -> Any:
     return allocate(*arguments)
 
 
-def mem_alloc(size: int) -> DeviceAllocation:
+def mem_alloc(bytes: int) -> DeviceAllocation:  # noqa: A002
     """Allocates device memory."""
-    return DeviceAllocation._make(uint(size), retry, get, "cuMemAlloc", "D", size)
+    return DeviceAllocation._make(uint(bytes), retry, get, "cuMemAlloc", "D", bytes)
 
 
 def mem_alloc_pitch(width: int, height: int, access_size: int) -> Tuple[DeviceAllocation, int]:
@@ -195,9 +192,10 @@ class IPCMemoryHandle(DeviceAllocation):
 
     _FREE = "cuIpcCloseMemHandle"
 
-    def __init__(self, handle: Any, flags: int = ipc_mem_flags.LAZY_ENABLE_PEER_ACCESS) -> None:
+    def __init__(self, ipc_handle: Any,
+                 flags: int = ipc_mem_flags.LAZY_ENABLE_PEER_ACCESS) -> None:
         self._acquire_context()
-        self._pointer = get("cuIpcOpenMemHandle", "D", ipc_handle(handle), flags)
+        self._pointer = get("cuIpcOpenMemHandle", "D", read_ipc_handle(ipc_handle), flags)
         self._size = mem_get_address_range(self._pointer)[1]
 
     close = DeviceAllocation.free

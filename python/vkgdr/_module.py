@@ -15,7 +15,7 @@ import numpy as np
 
 from ._array import SurfaceReference, TextureReference
 from ._constants import TR_DEFAULT, function_attribute, jit_option
-from ._context import Context, ContextDependent, clean_up
+from ._context import Context, ContextDependent, bare, clean_up
 from ._cuda import (
     INVALID_HANDLE, INVALID_VALUE, Error, cu, error, get, get_two, pointer, stream_handle, uint,
 )
@@ -451,18 +451,13 @@ class Module(ContextDependent):
     def __init__(self, image: Any) -> None:
         self._load(image, (), None)
 
-    @classmethod
-    def _wrap(cls, handle: int) -> "Module":
-        result = cls.__new__(cls)
-        result._set(handle)
-        return result
-
-    def _set(self, handle: int) -> None:
+    def _set(self, handle: Optional[int]) -> "Module":
         self._acquire_context()
         self._handle = handle
         self._states: Dict[str, Dict[str, Any]] = {}
+        return self
 
-    def _load(self, buffer: Any, options: Any, message_handler: Any) -> None:
+    def _load(self, buffer: Any, options: Any, message_handler: Any) -> "Module":
         image = buffer.encode() if isinstance(buffer, str) else memoryview(buffer).tobytes()
         logs = _Logs(options)
         handle = ctypes.c_void_p()
@@ -470,7 +465,7 @@ class Module(ContextDependent):
         result = cu.raw("cuModuleLoadDataEx")(
             ctypes.byref(handle), image + b"\0", len(logs.keys), logs.keys, logs.values)
         logs.report(message_handler, "cuModuleLoadDataEx", result)
-        self._set(handle.value or 0)
+        return self._set(handle.value)
 
     def __del__(self) -> None:
         handle = self._handle
@@ -520,16 +515,14 @@ class _Logs:
 
 def module_from_file(filename: Union[str, "os.PathLike[str]"]) -> Module:
     """Loads a CUBIN, a fatbin or PTX from a file."""
-    return Module._wrap(get("cuModuleLoad", "P", filename))
+    return bare(Module)._set(get("cuModuleLoad", "P", filename))
 
 
 def module_from_buffer(buffer: Any, options: Any = (), message_handler: Any = None) -> Module:
     """Loads an image. The options are pairs of a jit_option and a value. The handler is
     called with whether it worked, and two texts of the compiler.
     """
-    result = Module.__new__(Module)
-    result._load(buffer, options, message_handler)
-    return result
+    return bare(Module)._load(buffer, options, message_handler)
 
 
 class Linker:
@@ -567,7 +560,7 @@ class Linker:
         self._call("cuModuleLoadData", ctypes.byref(module), image)
         self._logs.report(self._handler, "cuModuleLoadData", 0)
         self._close()
-        return Module._wrap(module.value or 0)
+        return bare(Module)._set(module.value)
 
     def _close(self) -> None:
         handle, self._handle = self._handle, None

@@ -7,7 +7,7 @@ import gc
 import threading
 from typing import Any, Dict, List, Optional, Tuple
 
-from ._context import Context, acquire_context, clean_up, in_context
+from ._context import Context, acquire_context, bare, clean_up, in_context
 from ._cuda import OUT_OF_MEMORY, MemoryError, error, get, uint
 from ._host import PagelockedHostAllocation, layout
 from ._memory import DeviceAllocation
@@ -192,6 +192,5 @@ class PageLockedMemoryPool(_Pool):
     def allocate(self, shape: Any, dtype: Any, order: str = "C") -> Any:
         """An array whose memory the pool gets back with it."""
         dims, kind, order, size = layout(shape, dtype, order)
-        result = PooledHostAllocation.__new__(PooledHostAllocation)
-        result._pool, result._size, result._address = self, size, self._take(size)
-        return result._array(dims, kind, order)
+        owner = bare(PooledHostAllocation, _pool=self, _size=size, _address=self._take(size))
+        return owner._array(dims, kind, order)

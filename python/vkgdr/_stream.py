@@ -4,7 +4,7 @@
 import ctypes
 from typing import Any, Optional, Tuple
 
-from ._context import ContextDependent
+from ._context import ContextDependent, acquire_context, bare
 from ._cuda import INVALID_VALUE, NOT_READY, IpcHandle, cu, error, get
 
 __all__ = ["Event", "Stream"]
@@ -17,7 +17,7 @@ def _is_reached(function: str, handle: Optional[int]) -> bool:
     return result == 0
 
 
-def ipc_handle(handle: Any) -> IpcHandle:
+def read_ipc_handle(handle: Any) -> IpcHandle:
     """Converts a handle from another process. PyCUDA demands a bytearray."""
     if not isinstance(handle, (bytes, bytearray)):
         raise error("ipc_handle", INVALID_VALUE, "argument is not a bytes array")
@@ -61,10 +61,8 @@ class Event(ContextDependent):
 
     @staticmethod
     def from_ipc_handle(handle: Any) -> "Event":
-        result = Event.__new__(Event)
-        result._acquire_context()
-        result._handle = get("cuIpcOpenEventHandle", "P", ipc_handle(handle))
-        return result
+        return bare(Event, _context=acquire_context(),
+                    _handle=get("cuIpcOpenEventHandle", "P", read_ipc_handle(handle)))
 
     def __del__(self) -> None:
         if self.__dict__.get("_handle"):

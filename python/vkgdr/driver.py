@@ -18,6 +18,9 @@ from ._module import *  # noqa: F403
 from ._pools import *  # noqa: F403
 from ._stream import *  # noqa: F403
 
+# Other names of these classes.
+CudaError, PreparedFunction = Error, Function  # noqa: F405
+
 CUDA_DEBUGGING = False
 
 

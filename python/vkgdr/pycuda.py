@@ -21,20 +21,11 @@ __all__ = ["Memory"]
 
 
 class Memory(_driver.PointerHolderBase, RawMemory):
-    """Memory allocation that is automatically garbage collected.
+    """Memory that is freed when the object is deleted, in the CUDA context in which it was
+    created. This context is kept until then, and must not be destroyed explicitly before.
 
-    For the garbage collection to work, the CUDA context must not be destroyed
-    before the memory is freed (if necessary, with free()). This object keeps a
-    reference to the context so you do not need to worry about it being garbage
-    collected, but explicitly destroying it through the PyCUDA API is an error.
-
-    It can be passed as the gpudata keyword argument to pycuda.gpuarray.GPUArray
-    to wrap it into a GPUArray that can be used with PyCUDA.
-
-    :param owner: a Vkgdr created with the same device as the current CUDA context
-    :param size: number of bytes to allocate
-    :param flags: flags for future expansion; must be 0
-    :raises VkgdrError: if there was an error from the underlying C library
+    It can be the argument gpudata of pycuda.gpuarray.GPUArray. The parameters are those of
+    RawMemory.
     """
 
     def __init__(self, owner: Vkgdr, size: int, flags: int = 0) -> None:

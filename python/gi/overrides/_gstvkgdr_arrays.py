@@ -52,21 +52,13 @@ _destructor = GstVkgdr.dlpack_get_capsule_destructor()
 
 
 class DeviceArray:
-    """An array in device memory, which CUDA libraries use without a copy.
+    """An array in device memory, for CuPy, PyTorch, Numba, cuda.core and vkgdr.driver.
 
-    It has the interfaces that CuPy, PyTorch, Numba, cuda.core and other
-    libraries use: ``__cuda_array_interface__`` and ``__dlpack__()``. Without a
-    stream, the content is on the device when the object is made, so that a
-    consumer does not have to wait. The memory stays mapped, and its buffer is
-    kept, until this object is freed or closed with close(), and until all
-    objects that were made of it are freed. The next user of the memory then
-    waits for work that a consumer has queued.
-
-    With a stream, nothing waits on the CPU. Work that is queued on the stream runs when
-    the content is complete. When the array is freed, the next user of the memory waits
-    for the work that is queued on this stream, and on the streams that consumers have
-    passed. If a consumer has passed only the number of a stream (__dlpack__()), the
-    next user waits for the whole CUDA context.
+    The memory stays mapped, and its buffer is kept, until this object is freed or closed,
+    and until all objects that were made of it are freed. Without a stream, the content is
+    complete, and the next user of the memory waits for the whole CUDA context. With a
+    stream, work on it runs when the content is complete, and the next user waits for this
+    stream and for those that consumers have passed.
     """
 
     shape: Tuple[int, ...]  #: rows, columns, channels
@@ -155,20 +147,15 @@ class DeviceArray:
 
     @property
     def stream(self) -> Optional["GstVkgdr.Stream"]:
-        """The stream that orders the use of the array, or None if the content was
-        complete when the array was made.
-        """
+        """The stream that orders the use of the array, or None."""
         return self._live().get_stream()
 
     def use_on(self, stream: Any) -> None:
-        """Lets another stream use this array, which must have a stream.
+        """Lets another stream use this array, which must have a stream: work that is
+        queued there from now on waits for the content, and the next user for this work.
 
-        Work that is queued on the other stream from now on waits for the content, and
-        the next user of the memory waits for this work.
-
-        :param stream: a stream of any library, which is kept until the array is freed;
-          a stream that is given as a number may be destroyed earlier, so the next user
-          of the memory then waits for all work in the CUDA context
+        :param stream: of any library, which is kept until the array is freed; if it is
+          given as a number, the next user waits for all work in the CUDA context
         """
         mapping = self._live()
         queue = objects.as_stream(self._context(), stream)
@@ -253,16 +240,11 @@ def device_arrays(
 ) -> Tuple[DeviceArray, ...]:
     """The planes of a buffer in GPU memory, as arrays on the device.
 
-    :param buffer: a buffer whose memory is VkgdrMemory
-    :param format: its caps, GstVideo.VideoInfo or GstAudio.AudioInfo; without it, there
+    :param format: the caps, a GstVideo.VideoInfo or GstAudio.AudioInfo; without it, there
       is an array of bytes for each memory
     :param flags: READ, WRITE or both: how the arrays will be used
-    :param stream: a stream of any library that orders the use of the arrays, so that
-      nothing waits on the CPU; without it, the content is complete when the function
-      returns
-    :raises ValueError: if the buffer does not have this format, or the format cannot be
-      arrays
-    :raises GLib.Error: if the memory is not VkgdrMemory, or cannot be mapped
+    :param stream: of any library, which orders the use of the arrays, so that nothing
+      waits on the CPU; without it, the content is complete when the function returns
     """
     mappings = _Mappings(buffer, flags | MAP_VKGDR, stream)
     return tuple(
@@ -296,12 +278,8 @@ class mapped:  # noqa: N801
         with GstVkgdr.mapped(buffer, caps, Gst.MapFlags.WRITE) as (pixels,):
             pixels[:] = 0
 
-    If the flags are WRITE alone, the arrays may be in the window, which must not be
-    read. The arrays must not be used after the block: they are read-only then, and
-    their content is undefined. Slices and other views of them stay writable, and must
-    not be used either: the memory may belong to another frame.
-
-    :raises ImportError: without NumPy
+    Do not read from the arrays if the flags are WRITE alone. They, and views of them, must
+    not be used after the block: the memory may belong to another frame then.
     """
 
     def __init__(
@@ -375,19 +353,13 @@ def _memory_of_interface(tensor: Any, context: "GstVkgdr.Context", writable: boo
 def memory_from_dlpack(
     tensor: Any, context: Optional["GstVkgdr.Context"] = None, writable: bool = False
 ) -> Gst.Memory:
-    """A tensor in CUDA memory as a Gst.Memory, without a copy.
+    """A tensor in CUDA memory as a Gst.Memory, without a copy. The tensor is kept until the
+    memory is freed and the device has finished with it.
 
-    Elements use it as GPU memory. The tensor is kept until the memory is freed and the
-    device has finished with it.
-
-    :param tensor: an object with ``__dlpack__()``, of PyTorch, CuPy or another library,
-      or with ``__cuda_array_interface__``, such as memory of vkgdr.driver; it has to be
-      contiguous
-    :param context: the context of the elements; without it, a context of the tensor's
-      device, which has to be given to the elements (gst_element_set_context())
+    :param tensor: a contiguous object with ``__dlpack__()`` or
+      ``__cuda_array_interface__``
+    :param context: the context of the elements; without it, one of the tensor's device
     :param writable: elements may work in place, which changes the tensor
-    :raises ValueError: if the tensor is on another device, or on the CPU
-    :raises GLib.Error: if it is not contiguous, or belongs to another CUDA context
     """
     if not hasattr(tensor, "__dlpack__") and hasattr(tensor, "__cuda_array_interface__"):
         return _memory_of_interface(tensor, context or _context_of(-1), writable)

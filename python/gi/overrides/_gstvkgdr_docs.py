@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, Optional, Tuple
 
 from gi import docstring
 from gi.repository import GLib
@@ -21,7 +21,6 @@ _FILE = "GstVkgdr-1.0.gir"
 _CORE = "{http://www.gtk.org/introspection/core/1.0}"
 _C = "{http://www.gtk.org/introspection/c/1.0}"
 
-_CONTAINERS = ("class", "record", "enumeration", "bitfield", "interface")
 _CALLABLES = ("function", "method", "constructor", "virtual-method", "callback")
 
 # The texts, by "name" or "Class.name". None until the first docstring is read.
@@ -45,61 +44,44 @@ def find_gir() -> Optional[str]:
     return None
 
 
-def _doc(element: ElementTree.Element) -> str:
-    doc = element.find(f"{_CORE}doc")
+def _doc(element: Optional[ElementTree.Element]) -> str:
+    doc = element.find(f"{_CORE}doc") if element is not None else None
     return (doc.text or "").strip() if doc is not None else ""
 
 
-def _callable_text(element: ElementTree.Element) -> str:
-    parts = [_doc(element)]
-    lines: List[str] = []
-    for parameter in element.iterfind(f"{_CORE}parameters/{_CORE}parameter"):
-        text = " ".join(_doc(parameter).split())
-        if text:
-            lines.append(f":param {parameter.get('name')}: {text}")
-    returned = element.find(f"{_CORE}return-value")
-    text = " ".join(_doc(returned).split()) if returned is not None else ""
-    if text:
-        lines.append(f":returns: {text}")
+def _text(element: ElementTree.Element) -> str:
+    """The text of an item, with its parameters and its result."""
+    lines = [f":param {one.get('name')}: {' '.join(_doc(one).split())}"
+             for one in element.iterfind(f"{_CORE}parameters/{_CORE}parameter") if _doc(one)]
+    returned = _doc(element.find(f"{_CORE}return-value"))
+    if returned:
+        lines.append(f":returns: {' '.join(returned.split())}")
     if element.get("throws") == "1":
         lines.append(":raises GLib.Error: as the text says")
-    parts.append("\n".join(lines))
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(filter(None, [_doc(element), "\n".join(lines)]))
 
 
-def _collect(namespace: ElementTree.Element) -> Iterator[Any]:
-    """Yields for each documented item its key, its name in C and its text for C."""
-    for outer in namespace:
-        tag = outer.tag.replace(_CORE, "")
-        name = outer.get("name", "")
-        if tag in _CALLABLES:
-            yield name, outer.get(f"{_C}identifier"), _callable_text(outer)
-        if tag not in _CONTAINERS:
-            continue
-        yield name, outer.get(f"{_C}type"), _doc(outer)
-        for inner in outer:
-            tag = inner.tag.replace(_CORE, "")
-            if tag in _CALLABLES:
-                key = f"{name}.{inner.get('name')}"
-                yield key, inner.get(f"{_C}identifier"), _callable_text(inner)
+def _items(parent: ElementTree.Element, prefix: str = "") -> Iterator[Tuple[str, str, str]]:
+    """The key, the name in C and the text for C of each item."""
+    for element in parent:
+        key = prefix + element.get("name", "")
+        if element.tag.replace(_CORE, "") in _CALLABLES:
+            yield key, element.get(f"{_C}identifier", ""), _text(element)
+        elif not prefix and element.get(f"{_C}type"):
+            yield key, "", _doc(element)
+            yield from _items(element, f"{key}.")
+
+
+_CONSTANTS = {"NULL": "None", "TRUE": "True", "FALSE": "False", "GST_MAP_VKGDR": "MAP_VKGDR"}
 
 
 def _translate(text: str, names: Dict[str, str]) -> str:
     """Converts a text about C to the names that Python uses."""
-
-    def function(match: "re.Match[str]") -> str:
-        name = names.get(match.group(1))
-        return f"{_NAMESPACE}.{name}()" if name else match.group(0)
-
-    def constant(match: "re.Match[str]") -> str:
-        word = match.group(1)
-        plain = {"NULL": "None", "TRUE": "True", "FALSE": "False", "GST_MAP_VKGDR": "MAP_VKGDR"}
-        return plain.get(word, word)
-
-    text = re.sub(r"\b(gst_\w+) ?\(\)", function, text)
-    text = re.sub(r"#(?:GstVkgdr(\w+))", lambda m: f"{_NAMESPACE}.{m.group(1)}", text)
+    text = re.sub(r"\b(gst_\w+) ?\(\)", lambda m: (
+        f"{_NAMESPACE}.{names[m[1]]}()" if m[1] in names else m[0]), text)
+    text = re.sub(r"#GstVkgdr(\w+)", rf"{_NAMESPACE}.\1", text)
     text = re.sub(r"#(\w)", r"\1", text)
-    text = re.sub(r"%(\w+)", constant, text)
+    text = re.sub(r"%(\w+)", lambda m: _CONSTANTS.get(m[1], m[1]), text)
     return re.sub(r"(?<!\w)@(\w+)", r"\1", text)
 
 
@@ -116,8 +98,8 @@ def load() -> Dict[str, str]:
         return {}
     if namespace is None:
         return {}
-    found = list(_collect(namespace))
-    names = {identifier: key for key, identifier, _ in found if identifier}
+    found = list(_items(namespace))
+    names = {identifier: key for key, identifier, _ in found}
     return {key: _translate(text, names) for key, _, text in found if text}
 
 

@@ -10,14 +10,11 @@ from typing import Any, List
 
 from ._gstvkgdr_base import GLib, Gst
 
-# Frames of a source that can wait for the other sources, beside the one that waits in
-# vkgdrtensor. A higher number only makes the pools larger: 16 sources of 1080p
-# were slower with 4, because their frames did not stay in the processor's
-# cache.
+# Frames of a source that can wait for the other sources. With 4, 16 sources of 1080p were
+# slower: their frames did not stay in the processor's cache.
 _QUEUE = 1
 
-# The last element of a description.
-_END = "vkgdr-frames"
+_END = "vkgdr-frames"  # the last element of a description
 
 # The required output of decoders: raw video in any memory.
 _RAW = "video/x-raw(ANY)"
@@ -31,11 +28,7 @@ def make(name: str) -> Gst.Element:
 
 
 def add(pipeline: Gst.Pipeline, source: Any, tensor: Gst.Element) -> None:
-    """Adds a source and links it to a new pad of vkgdrtensor.
-
-    :raises FileNotFoundError: if the file does not exist
-    :raises GLib.Error: if a description cannot be parsed
-    """
+    """Adds a source and links it to a new pad of vkgdrtensor."""
     pad = tensor.request_pad_simple("sink_%u")
     text = os.fspath(source)
     if "!" in text:
@@ -55,10 +48,8 @@ def _to_uri(text: str) -> str:
 
 
 def _can_be_read(src: Gst.Pad, pad: Gst.Pad) -> bool:
-    """Returns whether vkgdrtensor can read frames of the source without a copy.
-
-    Some elements, such as cudaupload, can also output system memory. They choose device
-    memory if vkgdrtensor is linked to them.
+    """Whether vkgdrtensor can read frames of the source without a copy. Elements such as
+    cudaupload choose device memory if vkgdrtensor is linked to them.
     """
     caps = src.query_caps(None)
     readable = pad.get_pad_template_caps()

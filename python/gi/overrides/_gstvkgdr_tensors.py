@@ -188,11 +188,8 @@ class TensorReader:
             for batch in reader:
                 scores = model(torch.from_dlpack(batch))
 
-    Several threads may read from one reader: each batch goes to one of them.
-
-    Decoders run some frames ahead of the program, and then wait for it. No
-    frame is lost, and frames are only repeated with missing="repeat". A loop
-    ends when the streams end. After seek(), another loop is possible.
+    Several threads may read from one reader: each batch goes to one of them. A loop ends
+    when the streams end. After seek(), another loop is possible.
 
     :param source: the path of a file; a URI such as "rtsp://camera"; a description in
       the syntax of gst-launch-1.0 ("v4l2src ! video/x-raw,width=1280"); or a
