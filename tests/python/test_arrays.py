@@ -326,6 +326,11 @@ class Mapped(DeviceTestCase):
                 pixels[0] = 1 // 0
         self.assert_writable(buffer.peek_memory(0), True)
 
+    def test_an_array_on_the_device_is_not_for_numpy(self) -> None:
+        with GstVkgdr.device_array(self.new_buffer(bytes(4))) as array:
+            with self.assertRaisesRegex(TypeError, r"mapped\(\)"):
+                numpy.asarray(array)
+
     def test_the_device_is_not_for_numpy(self) -> None:
         with self.assertRaisesRegex(ValueError, "device_arrays"):
             with GstVkgdr.mapped(self.new_buffer(bytes(1)), None, GstVkgdr.MAP_VKGDR | READ):

@@ -129,6 +129,14 @@ class Names(unittest.TestCase):
             "try: d.init()\nexcept d.RuntimeError as e: print(e)")
         self.assertIn("VKGDR_DRIVER", result.stdout)
 
+    @unittest.skipUnless(support.is_software(), "needs softcuda")
+    def test_an_unknown_size_of_softcuda_is_told(self) -> None:
+        result = support.run_python(
+            "import os; os.environ['SOFTCUDA_MEMORY'] = 'lots'\n"
+            "import vkgdr.autoinit, vkgdr.driver as d; d.mem_alloc(16)")
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertIn('SOFTCUDA_MEMORY is "lots"', result.stdout)
+
 
 class Contexts(unittest.TestCase):
     def test_stack(self) -> None:
@@ -309,6 +317,26 @@ class Memory(WithContext):
         self.assertEqual(driver.from_device(holder, 4, np.float32).tolist(), [0, 1, 2, 3])
         self.module.get_function("scale")(holder, np.int32(4), np.float32(2), block=(4, 1, 1))
         self.assertEqual(driver.from_device(memory, 4, np.float32).tolist(), [0, 2, 4, 6])
+
+    def test_pointers_of_other_libraries(self) -> None:
+        memory = driver.to_device(np.array([7], np.int32))
+
+        class Array:  # of one integer, as CuPy's
+            __cuda_array_interface__ = {"data": (int(memory), False)}
+
+            def __index__(self) -> int:
+                return 7
+
+        self.assertEqual(driver.from_device(Array(), 1, np.int32).tolist(), [7])
+
+    def test_launches_with_wrong_sizes(self) -> None:
+        scale = self.module.get_function("scale").prepare("Pif")
+        for grid, kind in (((1 << 32,), OverflowError), ((-1,), OverflowError),
+                           ((1.0,), TypeError), (("1",), TypeError)):
+            with self.assertRaises(kind):
+                scale.prepared_call(grid, (1, 1, 1), 0, 0, 0)
+        scale.prepared_call((np.int64(1),), [np.uint8(1), 1, 1], 0, 0, 0)
+        self.context.synchronize()
 
     def test_memory_with_two_pointers(self) -> None:
         try:

@@ -148,6 +148,14 @@ class FramesTest(unittest.TestCase):
 
     # --- ends --------------------------------------------------------------------
 
+    def test_a_buffer_outlives_its_server(self) -> None:
+        server = self.serve("GRAY8")
+        buffer, dropped = server.acquire(1), server.acquire(1)
+        server.close()
+        del dropped
+        with self.assertRaises(ValueError):
+            buffer.send()
+
     def test_no_server(self) -> None:
         with self.assertRaisesRegex(vkgdr.VkgdrError, "no process serves"):
             vkgdr.Frames(self.path, timeout=0.1)
