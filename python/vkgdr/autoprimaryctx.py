@@ -3,11 +3,9 @@
 PyTorch, CuPy and GstVkgdr use that context, too.
 """
 
-import atexit
 from typing import Any
 
-from . import driver
-from .tools import clear_context_caches, make_default_context
+from . import driver, tools
 
 
 def _retain(dev: driver.Device) -> Any:
@@ -16,16 +14,5 @@ def _retain(dev: driver.Device) -> Any:
     return result
 
 
-driver.init()
-context = make_default_context(_retain)
+context = tools.start(globals(), _retain)
 device = context.get_device()
-
-
-def _finish_up() -> None:
-    global context
-    context.pop()
-    context = None
-    clear_context_caches()
-
-
-atexit.register(_finish_up)

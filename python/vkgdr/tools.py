@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """PyCUDA's module tools: memory pools, the default context, and what a device can hold."""
 
+import atexit
 import functools
 import gc
 import os
@@ -52,6 +53,21 @@ def make_default_context(ctx_maker: Optional[Callable[[Any], Any]] = None) -> An
         "make_default_context() wasn't able to create a context on any of the "
         f"{count} detected devices: {last}"
     )
+
+
+def start(module: Dict[str, Any], ctx_maker: Optional[Callable[[Any], Any]] = None) -> Any:
+    """Makes the `context` of the module autoinit or autoprimaryctx, until the end of the
+    interpreter.
+    """
+    driver.init()
+    context = make_default_context(ctx_maker)
+
+    def finish() -> None:
+        module.pop("context").pop()
+        clear_context_caches()
+
+    atexit.register(finish)
+    return context
 
 
 def get_default_device(default: int = 0) -> driver.Device:
