@@ -13,7 +13,7 @@ from ._constants import filter_mode as _filter_mode
 from ._context import Context, ContextDependent, bare, clean_up
 from ._cuda import INVALID_VALUE, LogicError, cu, error, get, get_two, pointer
 from ._library import fields
-from ._memory import STRIDED, WRITABLE, HostBuffer
+from ._memory import host_range
 
 __all__ = [
     "Array", "ArrayDescriptor", "ArrayDescriptor3D", "Memcpy2D", "Memcpy3D", "Memcpy3DPeer",
@@ -108,13 +108,12 @@ def memcpy_atod(dest: Any, ary: Array, index: int, len: int) -> None:  # noqa: A
 
 
 def memcpy_htoa(ary: Array, index: int, src: Any) -> None:
-    with HostBuffer(src) as host:
-        cu.cuMemcpyHtoA(_array(ary), index, host.address, host.size)
+    cu.cuMemcpyHtoA(_array(ary), index, *host_range(src))
 
 
 def memcpy_atoh(dest: Any, ary: Array, index: int) -> None:
-    with HostBuffer(dest, STRIDED | WRITABLE) as host:
-        cu.cuMemcpyAtoH(host.address, _array(ary), index, host.size)
+    address, size = host_range(dest, True)
+    cu.cuMemcpyAtoH(address, _array(ary), index, size)
 
 
 def memcpy_atoa(dest: Array, dest_index: int, src: Array, src_index: int, len: int) -> None:  # noqa: A002
@@ -148,12 +147,12 @@ class _Memcpy(_Structure):
             getattr(cu, f"{function}Async")(ctypes.byref(self), stream)
 
 
-def _add_side(side: str, flags: int) -> None:
+def _add_side(side: str) -> None:
     """Adds the methods set_src_host() and so on, or those of the destination."""
 
     def host(self: _Memcpy, buffer: Any) -> None:
-        with HostBuffer(buffer, flags) as data:
-            self._set(side, memory_type.HOST, buffer, host=data.address)
+        address, _ = host_range(buffer, side == "dst", has_gaps=True)
+        self._set(side, memory_type.HOST, buffer, host=address)
 
     def array(self: _Memcpy, array: Array) -> None:
         self._set(side, memory_type.ARRAY, array, array=_array(array))
@@ -166,8 +165,7 @@ def _add_side(side: str, flags: int) -> None:
         try:
             address = pointer(buffer)
         except TypeError:
-            with HostBuffer(buffer, flags) as data:
-                address = data.address
+            address, _ = host_range(buffer, side == "dst", has_gaps=True)
         self._set(side, memory_type.UNIFIED, buffer, host=address, device=address)
 
     for function in (host, array, device, unified):
@@ -176,8 +174,8 @@ def _add_side(side: str, flags: int) -> None:
         lambda self: memory_type(getattr(self, f"_{side}_memory_type") or 1)))
 
 
-_add_side("src", STRIDED)
-_add_side("dst", STRIDED | WRITABLE)
+_add_side("src")
+_add_side("dst")
 
 
 class Memcpy2D(_Memcpy):

@@ -87,7 +87,7 @@ cuGetErrorString iP  cuDriverGetVersion P  cuInit I
 cuDeviceGetCount P  cuDeviceGet Pi  cuDeviceGetByPCIBusId Ps  cuDeviceGetName Pii
 cuDeviceGetPCIBusId Pii  cuDeviceTotalMem_v2 Pi  cuDeviceGetAttribute Pii
 cuDeviceCanAccessPeer Pii  cuDevicePrimaryCtxRetain Pi  cuDevicePrimaryCtxRelease_v2 i
-cuCtxCreate_v2 PIi  cuCtxAttach PI  cuCtxDetach P  cuCtxDestroy_v2 P  cuCtxPushCurrent_v2 P
+cuCtxCreate_v2 PIi  cuCtxAttach PI  cuCtxDetach P  cuCtxPushCurrent_v2 P
 cuCtxPopCurrent_v2 P  cuCtxGetCurrent P  cuCtxGetDevice P  cuCtxSynchronize -
 cuCtxSetLimit iz  cuCtxGetLimit Pi  cuCtxGetCacheConfig P  cuCtxSetCacheConfig i
 cuCtxGetSharedMemConfig P  cuCtxSetSharedMemConfig i  cuCtxGetApiVersion PP
@@ -97,9 +97,9 @@ cuStreamWaitEvent PPI  cuStreamAttachMemAsync SDzI
 cuEventCreate PI  cuEventDestroy_v2 P  cuEventRecord PS  cuEventSynchronize P
 cuEventQuery P  cuEventElapsedTime PPP  cuIpcGetEventHandle PP  cuIpcOpenEventHandle PX
 cuMemGetInfo_v2 PP  cuMemAlloc_v2 Pz  cuMemAllocPitch_v2 PPzzI  cuMemFree_v2 D
-cuMemGetAddressRange_v2 PPD  cuPointerGetAttribute PiD  cuIpcGetMemHandle PD
+cuMemGetAddressRange_v2 PPD  cuIpcGetMemHandle PD
 cuIpcOpenMemHandle_v2 PXI  cuIpcCloseMemHandle D
-cuMemAllocManaged PzI  cuMemAdvise Dzii  cuMemPrefetchAsync DziS
+cuMemAllocManaged PzI  cuMemAdvise Dzii
 cuMemHostAlloc PzI  cuMemFreeHost P  cuMemHostGetDevicePointer_v2 PPI  cuMemHostGetFlags PP
 cuMemHostRegister_v2 PzI  cuMemHostUnregister P
 cuMemsetD8_v2 DBz  cuMemsetD16_v2 DHz  cuMemsetD32_v2 DIz

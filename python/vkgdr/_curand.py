@@ -6,7 +6,7 @@ from typing import Any, Tuple
 
 from ._constants import direction_vector_set
 from ._cuda import NOT_SUPPORTED, error
-from ._memory import ANY_CONTIGUOUS, WRITABLE, HostBuffer
+from ._memory import host_range
 
 __all__ = ["_get_direction_vectors", "_get_scramble_constants32", "_get_scramble_constants64",
            "get_curand_version"]
@@ -36,10 +36,10 @@ def _copy_table(function: str, row: int, dst: Any, count: int, *arguments: Any) 
     table, library = ctypes.c_void_p(), _library()
     if library is None or getattr(library, function)(ctypes.byref(table), *arguments):
         raise error(function, NOT_SUPPORTED, "cuRAND is not installed, or has failed")
-    with HostBuffer(dst, ANY_CONTIGUOUS | WRITABLE) as host:
-        for start in range(0, count, _DIMENSIONS):
-            size = min(count - start, _DIMENSIONS) * row
-            ctypes.memmove(host.address + start * row, table.value or 0, size)
+    address, _ = host_range(dst, True)
+    for start in range(0, count, _DIMENSIONS):
+        size = min(count - start, _DIMENSIONS) * row
+        ctypes.memmove(address + start * row, table.value or 0, size)
 
 
 def _get_direction_vectors(set: int, dst: Any, count: int) -> None:  # noqa: A002

@@ -13,7 +13,6 @@ from ._context import Context, ContextDependent, acquire_context, bare, current_
 from ._cuda import (
     INVALID_CONTEXT, INVALID_HANDLE, IpcHandle, MemoryError, cu, error, get, get_two, uint,
 )
-from ._library import structure
 from ._stream import read_ipc_handle
 
 __all__ = [
@@ -27,38 +26,15 @@ __all__ = [
     "to_device",
 ]
 
-# Flags of Python's buffer interface.
-ANY_CONTIGUOUS, STRIDED, WRITABLE = 0x98, 0x18, 0x01
 
-_PyBuffer = structure("_PyBuffer", "P buf O obj z len z itemsize i readonly i ndim R rest",
-                      O=ctypes.py_object, R=ctypes.c_void_p * 5)
-
-
-def _api(name: str, result: Any, *arguments: Any) -> Any:
-    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
-
-
-_get_buffer = _api("PyObject_GetBuffer", ctypes.c_int, ctypes.py_object, ctypes.c_void_p,
-                   ctypes.c_int)
-_release_buffer = _api("PyBuffer_Release", None, ctypes.c_void_p)
-_memory_view = _api("PyMemoryView_FromMemory", ctypes.py_object, ctypes.c_void_p,
-                    ctypes.c_ssize_t, ctypes.c_int)
-
-
-class HostBuffer:
-    """The bytes of an object with Python's buffer interface, within a `with` block."""
-
-    def __init__(self, source: Any, flags: int = ANY_CONTIGUOUS) -> None:
-        self._buffer = _PyBuffer()
-        _get_buffer(source, ctypes.addressof(self._buffer), flags)
-        self.address: int = self._buffer.buf or 0
-        self.size: int = self._buffer.len
-
-    def __enter__(self) -> "HostBuffer":
-        return self
-
-    def __exit__(self, *_error: Any) -> None:
-        _release_buffer(ctypes.addressof(self._buffer))
+def host_range(source: Any, is_target: bool = False, has_gaps: bool = False) -> Tuple[int, int]:
+    """The address and the size of an object with Python's buffer interface."""
+    view = memoryview(source)
+    if is_target and view.readonly:
+        raise BufferError(f"this {type(source).__name__} cannot be written")
+    if not (view.contiguous or has_gaps):
+        raise BufferError(f"this {type(source).__name__} is not contiguous: make a copy of it")
+    return np.asarray(view).__array_interface__["data"][0], view.nbytes
 
 
 class _Address:
@@ -85,7 +61,8 @@ class _Address:
 
     def as_buffer(self, size: int, offset: int = 0) -> Any:
         """The memory as a writable buffer of Python, for memory that the CPU can use."""
-        return _memory_view(self._address() + uint(offset), uint(size, 63), 0x200)
+        start = self._address() + uint(offset)
+        return memoryview((ctypes.c_ubyte * uint(size, 63)).from_address(start)).cast("B")
 
 
 class PointerHolderBase(_Address):
@@ -229,26 +206,24 @@ memset_d32, memset_d32_async, memset_d2d32, memset_d2d32_async = _memset(32)
 
 def memcpy_htod(dest: Any, src: Any) -> None:
     """Copies a buffer of Python, as a whole, to the device."""
-    with HostBuffer(src) as host:
-        cu.cuMemcpyHtoD(dest, host.address, host.size)
+    cu.cuMemcpyHtoD(dest, *host_range(src))
 
 
 def memcpy_htod_async(dest: Any, src: Any, stream: Any = None) -> None:
     """The same on a stream. The buffer should be page-locked, and must stay alive."""
-    with HostBuffer(src) as host:
-        cu.cuMemcpyHtoDAsync(dest, host.address, host.size, stream)
+    cu.cuMemcpyHtoDAsync(dest, *host_range(src), stream)
 
 
 def memcpy_dtoh(dest: Any, src: Any) -> None:
     """Fills a buffer of Python, as a whole, with memory of the device."""
-    with HostBuffer(dest, ANY_CONTIGUOUS | WRITABLE) as host:
-        cu.cuMemcpyDtoH(host.address, src, host.size)
+    address, size = host_range(dest, True)
+    cu.cuMemcpyDtoH(address, src, size)
 
 
 def memcpy_dtoh_async(dest: Any, src: Any, stream: Any = None) -> None:
     """The same on a stream. The buffer should be page-locked, and must stay alive."""
-    with HostBuffer(dest, ANY_CONTIGUOUS | WRITABLE) as host:
-        cu.cuMemcpyDtoHAsync(host.address, src, host.size, stream)
+    address, size = host_range(dest, True)
+    cu.cuMemcpyDtoHAsync(address, src, size, stream)
 
 
 def memcpy_dtod(dest: Any, src: Any, size: int) -> None:

@@ -2,6 +2,7 @@
 """NVRTC by ctypes, and nvcc's options in NVRTC's words."""
 
 import ctypes
+import functools
 import glob
 import os
 import sys
@@ -108,27 +109,20 @@ class Nvrtc:
             self._library.nvrtcDestroyProgram(ctypes.byref(program))
 
 
-_loaded: Optional[Nvrtc] = None
-
-
+@functools.lru_cache(None)
 def load() -> Nvrtc:
     """Loads NVRTC. A version that is newer than the driver is the last choice."""
-    global _loaded
-    if _loaded is not None:
-        return _loaded
     driver = get_driver_version()
     if lib.vkgdr_driver_is_software():
         folder = os.fsdecode(lib.vkgdr_driver_softcuda_dir())
-        _loaded = Nvrtc(os.path.join(folder, "libnvrtc.so.13"))
-        return _loaded
-    newer = None
+        return Nvrtc(os.path.join(folder, "libnvrtc.so.13"))
+    newer: Optional[Nvrtc] = None
     for path in _candidates():
         try:
             found = Nvrtc(path)
         except OSError:
             continue
         if found.version[0] * 1000 + found.version[1] * 10 <= driver:
-            _loaded = found
             return found
         newer = newer or found
     if newer is None:
@@ -136,7 +130,6 @@ def load() -> Nvrtc:
             "NVRTC, the compiler of CUDA sources, was not found: install it (for example, "
             "pip install nvidia-cuda-nvrtc-cu12), or set VKGDR_NVRTC to the file libnvrtc.so"
         )
-    _loaded = newer
     return newer
 
 

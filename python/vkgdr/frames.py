@@ -22,7 +22,7 @@ import weakref
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from ._cuda import stream_handle
-from ._library import VkgdrError, declare, failure, last_error, lib, structure
+from ._library import VkgdrError, declare, failure, last_error, lib, structure, types
 
 __all__ = ["Frame", "FrameBuffer", "FrameFormat", "FramePlane", "FrameServer", "Frames"]
 
@@ -136,14 +136,14 @@ def _delete(address: int) -> None:
     _exported.pop(address, None)
 
 
-def _api(name: str, result: Any, *arguments: Any) -> Any:
-    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
+def _python_api(name: str, result: Any, arguments: str) -> Any:
+    # Functions of ctypes.pythonapi are shared by the whole process.
+    return ctypes.PYFUNCTYPE(result, *types(arguments))((name, ctypes.pythonapi))
 
 
-_new_capsule = _api("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p,
-                    ctypes.c_void_p)
-_is_capsule = _api("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
-_get_capsule = _api("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+_new_capsule = _python_api("PyCapsule_New", ctypes.py_object, "PsP")
+_is_capsule = _python_api("PyCapsule_IsValid", ctypes.c_int, "Ps")
+_get_capsule = _python_api("PyCapsule_GetPointer", ctypes.c_void_p, "Ps")
 
 
 @ctypes.PYFUNCTYPE(None, ctypes.c_void_p)

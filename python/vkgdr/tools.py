@@ -18,7 +18,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 def _chosen_device() -> Optional[int]:
     """The device that CUDA_DEVICE, or a file in the home folder, names."""
-    value, where = os.environ.get("CUDA_DEVICE"), "CUDA_DEVICE"
+    value, where = os.environ.get("CUDA_DEVICE") or None, "CUDA_DEVICE"
     for name in (".cuda_device", ".cuda-device"):
         path = os.path.join(os.path.expanduser("~"), name)
         if value is None and os.path.isfile(path):

@@ -198,8 +198,7 @@ class DeviceArray:
 
 
 class _Mappings:
-    """The mappings of a buffer's memories. Each memory is mapped when it is first used.
-    """
+    """The mappings of a buffer's memories, each of which is mapped at its first use."""
 
     def __init__(self, buffer: Gst.Buffer, flags: Gst.MapFlags, stream: Any = None) -> None:
         self._buffer = buffer
@@ -209,29 +208,24 @@ class _Mappings:
 
     def get(self, index: int) -> "GstVkgdr.Mapping":
         if index not in self._made:
-            self._made[index] = self._map(index)
-        return self._made[index]
-
-    def _map(self, index: int) -> "GstVkgdr.Mapping":
-        if self._stream is None:
             memory = self._buffer.peek_memory(index)
-            return GstVkgdr.Mapping.new(memory, self._flags, self._buffer)
-        memory = self._buffer.peek_memory(index)
-        return _map_on_stream(memory, self._buffer, self._flags, self._stream)
+            self._made[index] = _map(memory, self._flags, self._buffer, self._stream)
+        return self._made[index]
 
     def unmap(self) -> None:
         for mapping in self._made.values():
             mapping.unmap()
 
 
-def _map_on_stream(
-    memory: Gst.Memory, buffer: Optional[Gst.Buffer], flags: Gst.MapFlags, stream: Any
+def _map(
+    memory: Gst.Memory, flags: Gst.MapFlags, buffer: Optional[Gst.Buffer], stream: Any
 ) -> "GstVkgdr.Mapping":
-    if not GstVkgdr.is_vkgdr_memory(memory):
-        raise ValueError("the memory is not device memory: put vkgdrupload in front")
-    queue = objects.as_stream(GstVkgdr.memory_get_context(memory), stream)
-    flags = Gst.MapFlags(flags & (Gst.MapFlags.READ | Gst.MapFlags.WRITE))
-    return GstVkgdr.Mapping.new(memory, flags, buffer, queue)
+    if stream is not None:
+        if not GstVkgdr.is_vkgdr_memory(memory):
+            raise ValueError("the memory is not device memory: put vkgdrupload in front")
+        stream = objects.as_stream(GstVkgdr.memory_get_context(memory), stream)
+        flags &= Gst.MapFlags.READ | Gst.MapFlags.WRITE
+    return GstVkgdr.Mapping.new(memory, Gst.MapFlags(flags), buffer, stream)
 
 
 def device_arrays(
@@ -263,10 +257,7 @@ def device_array(
     if isinstance(source, Gst.Memory):
         if format is not None:
             raise ValueError("a memory is an array of bytes, and has no format: use a buffer")
-        if stream is None:
-            mapping = GstVkgdr.Mapping.new(source, Gst.MapFlags(flags | MAP_VKGDR))
-        else:
-            mapping = _map_on_stream(source, None, flags, stream)
+        mapping = _map(source, flags | MAP_VKGDR, None, stream)
         return DeviceArray(mapping, layout.Layout(0, (mapping.get_size(),), (1,)))
     where = layout.single(layout.layouts(source, format))
     return DeviceArray(_Mappings(source, flags | MAP_VKGDR, stream).get(where.memory), where)
