@@ -58,7 +58,6 @@ const gchar *gst_cuda_choice_get_file (const GstCudaChoice *self);
 gboolean gst_cuda_choice_get_options (const GstCudaChoice *self,
     GstVkgdrCompileOptions **options, GError **error);
 
-/* Whether a pixel's expression is requested. */
 gboolean gst_cuda_choice_is_pixel (const GstCudaChoice *self);
 
 /* Compiles or loads the requested kernel. @params (nullable) are the parameters
@@ -70,7 +69,6 @@ GstCudaLoaded *gst_cuda_choice_load (const GstCudaChoice *self,
 GstCudaLoaded *gst_cuda_loaded_ref (GstCudaLoaded *self);
 void gst_cuda_loaded_unref (GstCudaLoaded *self);
 
-/* Whether the kernel may run in place. */
 gboolean gst_cuda_loaded_may_run_in_place (const GstCudaLoaded *self);
 
 /* Properties that were set since the worker took the last request. */

@@ -70,7 +70,6 @@ void gst_cuda_filter_init_properties (GstCudaFilter *self);
  * on failure. */
 gboolean gst_cuda_filter_start_worker (GstCudaFilter *self, GError **error);
 
-/* Ends the worker and frees the pairs. */
 void gst_cuda_filter_stop_worker (GstCudaFilter *self);
 
 /* Applies the properties that were set. Does not wait. Thread-safe. */

@@ -55,8 +55,7 @@ typedef struct {
 /* All effects, sorted by name; the last entry has no name. */
 const GstEffect *gst_effects_list (void);
 
-/* Returns NULL if there is no effect of that name. */
-const GstEffect *gst_effect_find (const gchar *name);
+const GstEffect *gst_effect_find (const gchar *name); /* NULL: there is none */
 
 /* Returns how the picture is turned or mirrored, or NULL if it is not. @effect
  * and @params may be NULL; @params are complete. */

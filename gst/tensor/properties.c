@@ -264,14 +264,6 @@ gst_vkgdr_tensor_install_properties (GObjectClass *object_class)
       "Factor of the samples, which are 0 to 255 (0 = 1/255 for "
       "floating-point types, 1 for integers)",
       -G_MAXFLOAT, G_MAXFLOAT, 0, FLAGS);
-  /**
-   * GstVkgdrTensor:mean:
-   *
-   * The values that are subtracted from the scaled samples: one for each
-   * channel, in their order, or a single one for all.
-   *
-   * Since: 0.2
-   */
   specs[PROP_MEAN] = gst_param_spec_array ("mean", "Mean",
       "Values that are subtracted from the scaled samples: one for each "
       "channel, or one for all (0 if not set)",

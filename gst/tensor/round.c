@@ -372,14 +372,6 @@ keeps_frames (GstVkgdrTensor *self)
   return repeats;
 }
 
-static void
-note_left_out (GstVkgdrTensor *self)
-{
-  GST_OBJECT_LOCK (self);
-  self->left_out++;
-  GST_OBJECT_UNLOCK (self);
-}
-
 static gboolean
 add_pad (GstElement *element, GstPad *sink, gpointer data)
 {
@@ -393,7 +385,9 @@ add_pad (GstElement *element, GstPad *sink, gpointer data)
     gst_vkgdr_tensor_pad_clear_last (pad);
   is_repeated = !take_picture (round, pad, &picture);
   if (is_repeated && !gst_vkgdr_tensor_pad_get_last (pad, &picture)) {
-    note_left_out (self);
+    GST_OBJECT_LOCK (self);
+    self->left_out++;
+    GST_OBJECT_UNLOCK (self);
     return TRUE;
   }
   if (keeps && !is_repeated)
