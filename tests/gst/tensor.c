@@ -8,6 +8,7 @@
 
 #include <glib/gstdio.h>
 #include <gst/app/gstappsrc.h>
+#include <gst/check/gstharness.h>
 
 #include "util.h"
 
@@ -809,6 +810,41 @@ TEST_LOOP (bad_models, G_N_ELEMENTS (bad_models))
   g_error_free (error);
   remove_model (pipeline);
 }
+
+#if defined(HAVE_GST_ANALYTICS) && GST_CHECK_VERSION(1, 27, 0)
+/* A detection follows a picture that is cropped, and one that is turned. */
+TEST_LOOP (detections_follow, 2)
+{
+  GstHarness *h = gst_harness_new_parse (
+      __i__ ? "vkgdrupload ! cudafilter kernel=flip params=params,method=2 ! "
+              "vkgdrdownload"
+            : "vkgdrupload ! videocrop left=8 top=4 ! cudafilter ! "
+              "vkgdrdownload");
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
+  GstAnalyticsRelationMeta *meta =
+      gst_buffer_add_analytics_relation_meta (buffer);
+  GstAnalyticsODMtd mtd;
+  gint x, y, w, h_;
+  gfloat confidence;
+
+  gst_buffer_memset (buffer, 0, 0, -1);
+  gst_analytics_relation_meta_add_od_mtd (
+      meta, g_quark_from_static_string ("cat"), 16, 8, 20, 10, 0.5, &mtd);
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw,format=RGBA,width=64,height=48,framerate=1/1");
+  buffer = gst_harness_push_and_pull (h, buffer);
+  meta = gst_buffer_get_analytics_relation_meta (buffer);
+  fail_unless (meta != NULL);
+  fail_unless (gst_analytics_relation_meta_get_od_mtd (meta, 0, &mtd));
+  gst_analytics_od_mtd_get_location (&mtd, &x, &y, &w, &h_, &confidence);
+  fail_unless_equals_int (x, __i__ ? 28 : 8);
+  fail_unless_equals_int (y, __i__ ? 30 : 4);
+  fail_unless_equals_int (w, 20);
+  fail_unless_equals_int (h_, 10);
+  gst_buffer_unref (buffer);
+  gst_harness_teardown (h);
+}
+#endif
 
 #ifdef HAVE_GST_ANALYTICS
 /* After a download, the tensor of GStreamer's meta is in the buffer's memory.

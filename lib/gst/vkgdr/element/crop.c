@@ -59,7 +59,16 @@ move_side (guint *position, guint size, guint start, guint end)
   return last - first;
 }
 
-/* Removes the crop meta, and moves metas with places. */
+static gboolean
+is_dropped (GType api)
+{
+  return api != GST_VIDEO_META_API_TYPE
+         && api != GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE
+         && gst_meta_api_type_has_tag (
+             api, g_quark_from_static_string (GST_META_TAG_VIDEO_SIZE_STR));
+}
+
+/* Moves regions of interest, and removes other metas with places. */
 static gboolean
 move_meta (GstBuffer *buffer, GstMeta **meta, gpointer user_data)
 {
@@ -71,12 +80,36 @@ move_meta (GstBuffer *buffer, GstMeta **meta, gpointer user_data)
 
     roi->w = move_side (&roi->x, roi->w, crop->x, crop->x + crop->width);
     roi->h = move_side (&roi->y, roi->h, crop->y, crop->y + crop->height);
-  } else if (api != GST_VIDEO_META_API_TYPE
-             && gst_meta_api_type_has_tag (api,
-                 g_quark_from_static_string (GST_META_TAG_VIDEO_SIZE_STR))) {
+  } else if (is_dropped (api)) {
     *meta = NULL;
   }
   return TRUE;
+}
+
+/* From GStreamer 1.28 on, other metas with places can follow the picture, such
+ * as the detections of the analytics library. */
+static void
+copy_other_metas (GstBuffer *to, GstBuffer *from, const GstVideoCropMeta *crop)
+{
+#if GST_CHECK_VERSION(1, 27, 0)
+  const GstVideoMeta *layout = gst_buffer_get_video_meta (from);
+  const GstVideoRectangle part = { crop->x, crop->y, crop->width,
+    crop->height };
+  const GstVideoRectangle all = { 0, 0, crop->width, crop->height };
+  GstVideoMetaTransformMatrix matrix;
+  GstVideoInfo in, out;
+  gpointer state = NULL;
+  GstMeta *meta;
+
+  gst_video_info_set_format (
+      &in, layout->format, layout->width, layout->height);
+  gst_video_info_set_format (&out, layout->format, crop->width, crop->height);
+  gst_video_meta_transform_matrix_init (&matrix, &in, &part, &out, &all);
+  while ((meta = gst_buffer_iterate_meta (from, &state)))
+    if (meta->info->transform_func && is_dropped (meta->info->api))
+      meta->info->transform_func (to, meta, from,
+          gst_video_meta_transform_matrix_get_quark (), &matrix);
+#endif
 }
 
 GstBuffer *
@@ -97,6 +130,7 @@ gst_vkgdr_buffer_apply_crop (GstBuffer *buffer, GError **error)
     return NULL;
   }
   gst_buffer_foreach_meta (cropped, move_meta, (gpointer) crop);
+  copy_other_metas (cropped, buffer, crop);
   /* The memory returns to its pool with the buffer. */
   gst_buffer_add_parent_buffer_meta (cropped, buffer);
   gst_buffer_unref (buffer);
