@@ -6,6 +6,8 @@
  * and the number of pads.
  */
 
+#include <math.h>
+
 #include "tensor/tensor.h"
 
 /* The buffers of a pool for upstream: one that this element uses, and one that
@@ -115,32 +117,33 @@ get_first_format (GstVkgdrTensor *self, GstVideoInfo *info)
   return GST_VIDEO_INFO_FORMAT (info) != GST_VIDEO_FORMAT_UNKNOWN;
 }
 
+/* Replaces @numbers by those of @array, if it has any. What is not a number
+ * becomes NAN, which the converter refuses. */
 static gboolean
-check_count (const GstVkgdrTensorConfig *config, const GArray *numbers,
+read_numbers (const GValue *array, guint n_channels, gfloat *numbers,
     const gchar *what, GError **error)
 {
-  guint n = gst_vkgdr_tensor_config_get_n_channels (config);
+  guint i, n = gst_value_array_get_size (array);
 
-  if (numbers->len <= 1 || numbers->len == n)
-    return TRUE;
-  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "%s has %u values: set one for each of the %u channels, or one for all",
-      what, numbers->len, n);
-  return FALSE;
-}
+  if (n > 1 && n != n_channels) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "%s has %u values: set one for each of the %u channels, or one for all",
+        what, n, n_channels);
+    return FALSE;
+  }
+  for (i = 0; n > 0 && i < GST_VKGDR_TENSOR_MAX_CHANNELS; i++) {
+    const GValue *given = gst_value_array_get_value (array, MIN (i, n - 1));
+    GValue number = G_VALUE_INIT;
 
-static gboolean
-set_numbers_locked (
-    GstVkgdrTensor *self, GstVkgdrTensorConfig *config, GError **error)
-{
-  return check_count (config, self->mean, "mean", error)
-         && check_count (config, self->std, "std", error)
-         && (self->mean->len == 0
-             || gst_vkgdr_tensor_config_set_mean (
-                 config, (gfloat *) self->mean->data, self->mean->len, error))
-         && (self->std->len == 0
-             || gst_vkgdr_tensor_config_set_std (
-                 config, (gfloat *) self->std->data, self->std->len, error));
+    g_value_init (&number, G_TYPE_FLOAT);
+    /* GStreamer converts any text that is not a number to 0. */
+    numbers[i] =
+        !G_VALUE_HOLDS_STRING (given) && g_value_transform (given, &number)
+            ? g_value_get_float (&number)
+            : NAN;
+    g_value_unset (&number);
+  }
+  return TRUE;
 }
 
 /* A batch consists of whole rounds, except with regions, whose number differs
@@ -167,6 +170,7 @@ make_config (GstVkgdrTensor *self, const GstVideoInfo *info, guint *capacity,
 {
   GstVkgdrTensorConfig *config;
   const gchar *modelinfo;
+  guint n_channels;
   GError *error = NULL;
 
   GST_OBJECT_LOCK (self);
@@ -180,7 +184,10 @@ make_config (GstVkgdrTensor *self, const GstVideoInfo *info, guint *capacity,
   GST_OBJECT_LOCK (self);
   if (*capacity == 0)
     *capacity = MAX (GST_ELEMENT (self)->numsinkpads, 1);
-  if (!error && set_numbers_locked (self, config, &error))
+  n_channels = gst_vkgdr_tensor_config_get_n_channels (config);
+  if (!error
+      && read_numbers (&self->mean, n_channels, config->mean, "mean", &error)
+      && read_numbers (&self->std, n_channels, config->std, "std", &error))
     check_capacity_locked (self, *capacity, &error);
   GST_OBJECT_UNLOCK (self);
   if (error) {

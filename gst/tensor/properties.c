@@ -3,8 +3,6 @@
  * tensor/properties.c: the properties of vkgdrtensor
  */
 
-#include <math.h>
-
 #include "tensor/tensor.h"
 
 enum {
@@ -84,44 +82,6 @@ DEFINE_ENUM_TYPE ("GstVkgdrTensorRegion", region_get_type,
     { GST_VKGDR_TENSOR_REGION_ROI,
         "Each GstVideoRegionOfInterestMeta of the frame by itself", "roi" })
 
-/* --- values for channels -------------------------------------------------- */
-
-/* Replaces @numbers by those in @value, of any type. What is not a number
- * becomes NAN, which is an error when the element negotiates. */
-static void
-set_numbers (GArray *numbers, const GValue *value)
-{
-  guint i, n = gst_value_array_get_size (value);
-
-  g_array_set_size (numbers, 0);
-  for (i = 0; i < n; i++) {
-    const GValue *given = gst_value_array_get_value (value, i);
-    GValue number = G_VALUE_INIT;
-    gfloat f = NAN;
-
-    g_value_init (&number, G_TYPE_FLOAT);
-    /* GStreamer converts any text that is not a number to 0. */
-    if (!G_VALUE_HOLDS_STRING (given) && g_value_transform (given, &number))
-      f = g_value_get_float (&number);
-    g_array_append_val (numbers, f);
-    g_value_unset (&number);
-  }
-}
-
-static void
-get_numbers (const GArray *numbers, GValue *value)
-{
-  guint i;
-
-  for (i = 0; i < numbers->len; i++) {
-    GValue number = G_VALUE_INIT;
-
-    g_value_init (&number, G_TYPE_DOUBLE);
-    g_value_set_double (&number, g_array_index (numbers, gfloat, i));
-    gst_value_array_append_and_take_value (value, &number);
-  }
-}
-
 /* --- GObject ------------------------------------------------------------- */
 
 static void
@@ -142,7 +102,7 @@ gst_vkgdr_tensor_set_property (
   else if (G_VALUE_HOLDS_STRING (value))
     *(const gchar **) field = g_intern_string (g_value_get_string (value));
   else
-    set_numbers (*(GArray **) field, value);
+    g_value_copy (value, field);
   GST_OBJECT_UNLOCK (object);
 }
 
@@ -181,7 +141,7 @@ gst_vkgdr_tensor_get_property (
   else if (G_VALUE_HOLDS_STRING (value))
     g_value_set_static_string (value, *(const gchar **) field);
   else
-    get_numbers (*(GArray **) field, value);
+    g_value_copy (field, value);
   GST_OBJECT_UNLOCK (object);
 }
 
@@ -251,15 +211,6 @@ gst_vkgdr_tensor_install_properties (GObjectClass *object_class)
       "With region=roi, the type of the regions that are used (all if not "
       "set)",
       NULL, FLAGS);
-  /**
-   * GstVkgdrTensor:scale:
-   *
-   * The factor by which samples, 0 to 255, are multiplied. The value 0 means
-   * 1/255 for floating-point types and 1 for integers. An element is (sample *
-   * scale - mean) / std.
-   *
-   * Since: 0.2
-   */
   specs[PROP_SCALE] = g_param_spec_float ("scale", "Scale",
       "Factor of the samples, which are 0 to 255 (0 = 1/255 for "
       "floating-point types, 1 for integers)",
@@ -272,15 +223,6 @@ gst_vkgdr_tensor_install_properties (GObjectClass *object_class)
       "Values by which the differences from the mean are divided: one for "
       "each channel, or one for all (1 if not set)",
       NULL, FLAGS);
-  /**
-   * GstVkgdrTensor:batch:
-   *
-   * The number of frames of a batch. With one pad, these are consecutive
-   * frames. With several pads, it is a multiple of their number, and the batch
-   * has several rounds, each with a frame of every pad.
-   *
-   * Since: 0.2
-   */
   specs[PROP_BATCH] = g_param_spec_uint ("batch", "Batch",
       "How many frames a batch has room for (0 = one of each pad)", 0,
       MAX_BATCH, 0, FLAGS);
@@ -322,13 +264,13 @@ gst_vkgdr_tensor_init_properties (GstVkgdrTensor *self)
   self->device = -1;
   self->config = *config;
   gst_vkgdr_tensor_config_free (config);
-  self->mean = g_array_new (FALSE, FALSE, sizeof (gfloat));
-  self->std = g_array_new (FALSE, FALSE, sizeof (gfloat));
+  g_value_init (&self->mean, GST_TYPE_ARRAY);
+  g_value_init (&self->std, GST_TYPE_ARRAY);
 }
 
 void
 gst_vkgdr_tensor_clear_properties (GstVkgdrTensor *self)
 {
-  g_clear_pointer (&self->mean, g_array_unref);
-  g_clear_pointer (&self->std, g_array_unref);
+  g_value_unset (&self->mean);
+  g_value_unset (&self->std);
 }

@@ -71,8 +71,8 @@ struct _GstVkgdrTensor {
   /* Set by the user, under the object lock, while the element is stopped. */
   gint device;
   GstVkgdrTensorConfig config; /* its width and height may be 0 */
-  GArray *mean;                /* of gfloat: the values that were set */
-  GArray *std;
+  GValue mean;                 /* arrays of numbers, as they were set */
+  GValue std;
   guint batch_size;       /* 0: a frame of each pad */
   const gchar *tensor_id; /* this and the next two: interned, or NULL */
   const gchar *roi_type;  /* NULL: all */
