@@ -184,6 +184,8 @@ context_stop_locked (CUcontext context)
     sc_event_destroy_locked (object);
   while ((object = sc_handle_any_locked (SC_KIND_TEXTURE, context)) != NULL)
     sc_texture_destroy_locked (object);
+  while ((object = sc_handle_any_locked (SC_KIND_LINK, context)) != NULL)
+    sc_link_destroy_locked (object);
   while ((object = sc_handle_any_locked (SC_KIND_ARRAY, context)) != NULL)
     sc_array_destroy_locked (object);
   while ((object = sc_handle_any_locked (SC_KIND_MODULE, context)) != NULL)

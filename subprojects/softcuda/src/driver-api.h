@@ -22,6 +22,7 @@ typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUextMemory_st *CUexternalMemory;
 typedef struct CUarray_st *CUarray;
+typedef struct CUlinkState_st *CUlinkState;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
@@ -138,6 +139,9 @@ typedef enum CUjit_option_enum {
   CU_JIT_ERROR_LOG_BUFFER = 5,
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6
 } CUjit_option;
+
+/* What is linked. Its values do not matter here. */
+typedef int CUjitInputType;
 
 typedef enum CUexternalMemoryHandleType_enum {
   CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD = 1
@@ -556,6 +560,19 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
       (CUarray dst, size_t offset, CUdeviceptr src, size_t size)) \
   X (cuMemcpyAtoD, cuMemcpyAtoD_v2, \
       (CUdeviceptr dst, CUarray src, size_t offset, size_t size)) \
+  X (cuLinkCreate, cuLinkCreate_v2, \
+      (unsigned int n_options, CUjit_option *options, void **values, \
+          CUlinkState *state)) \
+  X (cuLinkAddData, cuLinkAddData_v2, \
+      (CUlinkState state, CUjitInputType type, void *data, size_t size, \
+          const char *name, unsigned int n_options, CUjit_option *options, \
+          void **values)) \
+  X (cuLinkAddFile, cuLinkAddFile_v2, \
+      (CUlinkState state, CUjitInputType type, const char *path, \
+          unsigned int n_options, CUjit_option *options, void **values)) \
+  X (cuLinkComplete, cuLinkComplete, \
+      (CUlinkState state, void **image, size_t *size)) \
+  X (cuLinkDestroy, cuLinkDestroy, (CUlinkState state)) \
   X (cuTexObjectCreate, cuTexObjectCreate, \
       (CUtexObject * texture, const CUDA_RESOURCE_DESC *resource, \
           const CUDA_TEXTURE_DESC *desc, const CUDA_RESOURCE_VIEW_DESC *view)) \

@@ -67,6 +67,7 @@ typedef enum sc_kind {
   SC_KIND_FUNCTION,
   SC_KIND_TEXTURE,
   SC_KIND_ARRAY,
+  SC_KIND_LINK,
   SC_KIND_GRAPH,
   SC_KIND_GRAPH_NODE,
   SC_KIND_GRAPH_EXEC
@@ -292,5 +293,9 @@ CUresult sc_texture_set_format (
 /* Returns false if the array does not exist. */
 bool sc_array_get_locked (CUarray array, struct softcuda_texture *texels);
 void sc_array_destroy_locked (CUarray array);
+
+/* ---- linking (link.c) ---- */
+
+void sc_link_destroy_locked (CUlinkState state);
 
 #endif /* SOFTCUDA_PRIVATE_H */

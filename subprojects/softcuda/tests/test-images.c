@@ -216,6 +216,32 @@ START_TEST (test_changed_bytes)
 }
 END_TEST;
 
+/* The linker takes one image, and gives it back. */
+START_TEST (test_link)
+{
+  CUlinkState state;
+  CUmodule module;
+  void *linked;
+  size_t size;
+
+  ok (cu.cuLinkCreate (0, NULL, NULL, &state));
+  fails (cu.cuLinkComplete (state, &linked, &size), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuLinkAddData (
+             state, 1, image, image_length / 2, "half", 0, NULL, NULL),
+      CUDA_ERROR_INVALID_IMAGE);
+  ok (cu.cuLinkAddData (state, 1, image, image_length, "whole", 0, NULL, NULL));
+  fails (
+      cu.cuLinkAddData (state, 1, image, image_length, "again", 0, NULL, NULL),
+      CUDA_ERROR_NOT_SUPPORTED);
+  ok (cu.cuLinkComplete (state, &linked, &size));
+  ck_assert_int_eq (size, image_length);
+  ok (cu.cuModuleLoadData (&module, linked));
+  ok (cu.cuLinkDestroy (state));
+  fails (cu.cuLinkDestroy (state), CUDA_ERROR_INVALID_HANDLE);
+  ok (cu.cuModuleUnload (module));
+}
+END_TEST;
+
 static Suite *
 softcuda_images_suite (void)
 {
@@ -224,6 +250,7 @@ softcuda_images_suite (void)
 
   suite_add_tcase (s, tc);
   tcase_add_checked_fixture (tc, setup_images, teardown_images);
+  tcase_add_test (tc, test_link);
   tcase_add_test (tc, test_good_image);
   /* Valgrind reports that pages without access are passed to a system call. */
   if (RUNNING_ON_VALGRIND)
