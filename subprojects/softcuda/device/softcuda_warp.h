@@ -223,4 +223,22 @@ SOFTCUDA_REDUCE (xor, unsigned int, a ^ b)
 
 #undef SOFTCUDA_REDUCE
 
+/* The special registers that inline PTX may read (nvrtc-scan.c). */
+#define SOFTCUDA_REGISTER(name, type, value) \
+  static inline type softcuda_register_##name () \
+  { \
+    return value; \
+  }
+SOFTCUDA_REGISTER (laneid, unsigned int, softcuda_lane ())
+SOFTCUDA_REGISTER (warpid, unsigned int, softcuda_thread_rank () / 32)
+SOFTCUDA_REGISTER (lanemask_eq, unsigned int, 1u << softcuda_lane ())
+SOFTCUDA_REGISTER (lanemask_lt, unsigned int, (1u << softcuda_lane ()) - 1)
+SOFTCUDA_REGISTER (lanemask_le, unsigned int, (2u << softcuda_lane ()) - 1)
+SOFTCUDA_REGISTER (lanemask_gt, unsigned int, ~softcuda_register_lanemask_le ())
+SOFTCUDA_REGISTER (lanemask_ge, unsigned int, ~softcuda_register_lanemask_lt ())
+SOFTCUDA_REGISTER (clock, unsigned int, (unsigned int) clock64 ())
+SOFTCUDA_REGISTER (clock64, unsigned long long, clock64 ())
+SOFTCUDA_REGISTER (globaltimer, unsigned long long, clock64 ())
+#undef SOFTCUDA_REGISTER
+
 #endif /* SOFTCUDA_WARP_DEVICE_H */

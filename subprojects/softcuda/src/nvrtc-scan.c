@@ -8,6 +8,7 @@
  */
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "nvrtc-private.h"
@@ -443,6 +444,63 @@ rewrite_dynamic (scanner *s, const token *word)
   return found;
 }
 
+/* ---- special registers ---- */
+
+/* Those that device/softcuda_warp.h has. */
+static bool
+is_register (const char *name)
+{
+  static const char *const names[] = { "laneid", "warpid", "lanemask_eq",
+    "lanemask_lt", "lanemask_le", "lanemask_gt", "lanemask_ge", "clock",
+    "clock64", "globaltimer" };
+
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp (name, names[i]) == 0)
+      return true;
+  return false;
+}
+
+/* Called at `asm`. Makes a call of asm ("mov.u32 %0, %%laneid;" : "=r"(x)),
+ * which reads a special register into x. All other inline PTX is left to the
+ * compiler, which refuses it. */
+static bool
+rewrite_asm (scanner *s, const token *word)
+{
+  token t = peek (s->at, s->end);
+  const char *start;
+  const char *end;
+  char name[32] = "";
+
+  if (is_text (&t, "volatile") || is_text (&t, "__volatile__"))
+    t = peek (t.start + t.size, s->end);
+  if (!is_sign (&t, '('))
+    return false;
+  t = peek (t.start + 1, s->end);
+  if (t.kind != TOKEN_LITERAL
+      || sscanf (t.start, "\"mov.%*[us0-9] %%0 , %%%%%31[a-z_0-9]", name) != 1
+      || !is_register (name))
+    return false;
+  t = peek (t.start + t.size, s->end);
+  if (!is_sign (&t, ':'))
+    return false;
+  t = peek (t.start + 1, s->end); /* "=r" */
+  t = peek (t.start + t.size, s->end);
+  if (!is_sign (&t, '('))
+    return false;
+  start = t.start + 1;
+  end = skip_balanced (start, s->end);
+  t = peek (end, s->end);
+  if (!is_sign (&t, ')'))
+    return false;
+  rt_text_print (&s->scan->text, "((%.*s) = softcuda_register_%s ())",
+      (int) (end - 1 - start), start, name);
+  s->at = t.start + 1;
+  for (const char *p = word->start; p < s->at; p++)
+    if (*p == '\n' && (p < start || p >= end))
+      put (s, "\n", 1);
+  return true;
+}
+
 /* ---- scopes ---- */
 
 static void
@@ -522,6 +580,8 @@ read_word (scanner *s, const token *t)
     rewrite_space (s);
     return;
   }
+  if ((is_text (t, "asm") || is_text (t, "__asm__")) && rewrite_asm (s, t))
+    return;
   if (is_text (t, "extern")) {
     if (rewrite_dynamic (s, t))
       return;

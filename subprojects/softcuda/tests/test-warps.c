@@ -417,6 +417,34 @@ END_TEST;
 
 /* ---- clocks ---- */
 
+/* Inline PTX may read special registers, and do nothing else. */
+START_TEST (test_registers)
+{
+  int results[64];
+
+  run_test ("extern \"C\" __global__ void test (int *out)\n"
+            "{\n"
+            "  unsigned int lane, below;\n"
+            "  unsigned long long a, b;\n"
+            "  asm (\"mov.u32 %0, %%laneid;\" : \"=r\" (lane));\n"
+            "  asm volatile (\"mov.u32 %0, %%lanemask_lt;\"\n"
+            "      : \"=r\"(below));\n"
+            "  asm volatile (\"mov.u64 %0, %%globaltimer;\" : \"=l\"(a));\n"
+            "  asm volatile (\"mov.u64 %0, %%globaltimer;\" : \"=l\"(b));\n"
+            "  if (threadIdx.x < 3)\n"
+            "    out[threadIdx.x] = lane + 10 * below;\n"
+            "  else if (threadIdx.x == 37)\n"
+            "    out[3] = lane, out[4] = __LINE__, out[5] = b >= a;\n"
+            "}\n",
+      64, results, 64);
+  ck_assert_int_eq (results[1], 1 + 10);
+  ck_assert_int_eq (results[2], 2 + 30);
+  ck_assert_int_eq (results[3], 5);
+  ck_assert_int_eq (results[4], 13);
+  ck_assert_int_eq (results[5], 1);
+}
+END_TEST;
+
 START_TEST (test_clocks)
 {
   int results[64];
@@ -484,6 +512,7 @@ softcuda_warps_suite (void)
   tcase_add_test (tc, test_endless_waits);
   tcase_add_test (tc, test_groups);
   tcase_add_test (tc, test_tiles_of_tiles);
+  tcase_add_test (tc, test_registers);
   tcase_add_test (tc, test_clocks);
   tcase_add_test (tc, test_nanosleep_lets_others_run);
   return s;
