@@ -479,7 +479,7 @@ gst_vkgdr_allocator_alloc_device_only (
  *
  * Allocates pinned host memory, for DMA at full speed. It is recycled when the
  * memory is freed. Mapping it waits for pending transfers of
- * gst_vkgdr_memory_fetch().
+ * gst_vkgdr_memory_fetch_rect().
  *
  * Returns: (transfer full) (nullable): memory that the CPU can map, or %NULL
  *   with @error set
