@@ -5,24 +5,13 @@
 
 #include "ipc/export.h"
 
-#include <string.h>
-#include <unistd.h>
-
-/* An exported allocation, while a memory of it exists. */
-typedef struct {
-  guint refcount; /* under the lock: one of each memory */
-  guint64 start;  /* device pointer */
-  vkgdr_export *export;
-} Allocation;
-
 /* Attached to a memory. */
 typedef struct {
-  Allocation *allocation;
+  vkgdr_export *export;
   gsize offset; /* of the memory in the allocation */
 } Place;
 
 static GMutex lock; /* The driver must not be called with this lock held. */
-static GHashTable *by_start; /* device pointer -> Allocation */
 
 static GQuark
 place_quark_locked (void)
@@ -34,50 +23,15 @@ place_quark_locked (void)
   return quark;
 }
 
-/* Called before the memory is freed. So a new allocation at the same address is
- * not mistaken for this one. */
+/* Called before the memory is freed. So the export of the allocation ends
+ * before a new allocation can have its address. */
 static void
 free_place (gpointer data)
 {
   Place *place = data;
-  Allocation *allocation = place->allocation;
-  gboolean is_last;
 
-  g_mutex_lock (&lock);
-  is_last = --allocation->refcount == 0;
-  if (is_last)
-    g_hash_table_remove (by_start, &allocation->start);
-  g_mutex_unlock (&lock);
-  if (is_last) {
-    vkgdr_export_unref (allocation->export);
-    g_free (allocation);
-  }
+  vkgdr_export_unref (place->export);
   g_free (place);
-}
-
-/* Returns the registered export of the allocation, or registers a new one.
- * Takes ownership of @fd. */
-static Allocation *
-ref_or_register (guint64 start, gint fd, const vkgdr_fd_info *info)
-{
-  Allocation *self;
-
-  g_mutex_lock (&lock);
-  if (!by_start)
-    by_start = g_hash_table_new (g_int64_hash, g_int64_equal);
-  self = g_hash_table_lookup (by_start, &start);
-  if (!self) {
-    self = g_new0 (Allocation, 1);
-    self->start = start;
-    self->export = vkgdr_export_new (fd, info);
-    g_hash_table_insert (by_start, &self->start, self);
-    fd = -1;
-  }
-  self->refcount++;
-  g_mutex_unlock (&lock);
-  if (fd >= 0)
-    close (fd);
-  return self;
 }
 
 static Place *
@@ -92,8 +46,8 @@ make_place (GstMemory *root, GError **error)
     return NULL;
   place = g_new0 (Place, 1);
   place->offset = offset;
-  place->allocation =
-      ref_or_register (gst_vkgdr_memory_get_device_pointer (root) - offset, fd,
+  place->export =
+      vkgdr_export_new (gst_vkgdr_memory_get_device_pointer (root) - offset, fd,
           g_bytes_get_data (description, NULL));
   g_bytes_unref (description);
   return place;
@@ -127,7 +81,7 @@ find (GstMemory *root, gsize *offset)
   place = gst_mini_object_get_qdata (
       GST_MINI_OBJECT_CAST (root), place_quark_locked ());
   if (place) {
-    export = vkgdr_export_ref (place->allocation->export);
+    export = vkgdr_export_ref (place->export);
     *offset = place->offset;
   }
   g_mutex_unlock (&lock);

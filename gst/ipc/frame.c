@@ -183,19 +183,8 @@ gst_vkgdr_ipc_output_new (GstBuffer *buffer, GstBuffer *room,
   return self;
 }
 
-/* The server has references of its own to the exports. The other thread may
- * free the output before the call returns. */
 vkgdr_server_result
 gst_vkgdr_ipc_output_send (GstVkgdrIpcOutput *self, vkgdr_server *server)
 {
-  vkgdr_server_frame frame = self->frame;
-  vkgdr_server_result result;
-  guint i;
-
-  for (i = 0; i < frame.n_ranges; i++)
-    vkgdr_export_ref (frame.ranges[i].memory);
-  result = vkgdr_server_send (server, &frame);
-  for (i = 0; i < frame.n_ranges; i++)
-    vkgdr_export_unref (frame.ranges[i].memory);
-  return result;
+  return vkgdr_server_send (server, &self->frame);
 }

@@ -18,22 +18,42 @@ static uint64_t last_id;
 static unsigned generation;
 static vkgdr_export_watcher *watchers;
 
-vkgdr_export *
-vkgdr_export_new (int fd, const vkgdr_fd_info *info)
+static vkgdr_export *
+ref_locked (uint64_t key)
 {
-  vkgdr_export *self = calloc (1, sizeof (*self));
+  vkgdr_export *one;
+
+  for (one = all; one && one->key != key; one = one->next)
+    ;
+  if (one)
+    one->refs++;
+  return one;
+}
+
+vkgdr_export *
+vkgdr_export_new (uint64_t key, int fd, const vkgdr_fd_info *info)
+{
+  vkgdr_export *self = calloc (1, sizeof (*self)), *other;
 
   if (!self)
     return NULL;
   self->refs = 1;
+  self->key = key;
   self->fd = fd;
   self->info = *info;
   pthread_mutex_lock (&lock);
-  self->id = ++last_id;
-  self->next = all;
-  all = self;
+  other = ref_locked (key);
+  if (!other) {
+    self->id = ++last_id;
+    self->next = all;
+    all = self;
+  }
   pthread_mutex_unlock (&lock);
-  return self;
+  if (!other)
+    return self;
+  close (fd);
+  free (self);
+  return other;
 }
 
 vkgdr_export *

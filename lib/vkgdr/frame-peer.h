@@ -20,6 +20,7 @@
 struct vkgdr_export {
   vkgdr_export *next; /* of all exports */
   unsigned refs;
+  uint64_t key;
   uint64_t id;
   int fd;
   vkgdr_fd_info info;

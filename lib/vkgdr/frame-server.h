@@ -19,12 +19,15 @@
 /* --- exported memory ----------------------------------------------------- */
 
 /* An allocation that clients get once, with a number that is unique in this
- * process. A client forgets it when the last reference was dropped. */
+ * process. Its key is the address at which it begins on the device. A client
+ * forgets it when the last reference was dropped. */
 typedef struct vkgdr_export vkgdr_export;
 
-/* Takes ownership of @fd. Returns NULL without memory; then the caller still
- * owns it. */
-VKGDR_API vkgdr_export *vkgdr_export_new (int fd, const vkgdr_fd_info *info);
+/* Returns the export with the @key, which is not 0, or makes one. Takes
+ * ownership of @fd. Returns NULL without memory; then the caller still owns
+ * it. */
+VKGDR_API vkgdr_export *vkgdr_export_new (
+    uint64_t key, int fd, const vkgdr_fd_info *info);
 VKGDR_API vkgdr_export *vkgdr_export_ref (vkgdr_export *self);
 VKGDR_API void vkgdr_export_unref (vkgdr_export *self);
 
@@ -120,7 +123,7 @@ typedef enum {
 } vkgdr_server_result;
 
 /* Sends @frame as soon as it is written. Blocks only if the parameters require
- * it. */
+ * it. The frame may be released before the call returns. */
 VKGDR_API vkgdr_server_result vkgdr_server_send (
     vkgdr_server *self, const vkgdr_server_frame *frame);
 

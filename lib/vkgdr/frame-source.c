@@ -177,7 +177,8 @@ allocate (vkgdr_frame_server_t self)
   if (fd < 0)
     return false;
   vkgdr_memory_describe_fd (self->memory, &info);
-  self->export = vkgdr_export_new (fd, &info);
+  self->export =
+      vkgdr_export_new (vkgdr_memory_get_device_ptr (self->memory), fd, &info);
   if (!self->export)
     close (fd);
   return self->export != NULL;

@@ -319,7 +319,7 @@ open_attack (Attack *self)
   fail_unless (fd >= 0);
   memcpy (&info, g_bytes_get_data (description, NULL), sizeof (info));
   g_bytes_unref (description);
-  self->export = vkgdr_export_new (fd, &info);
+  self->export = vkgdr_export_new (1, fd, &info);
   self->client = test_launch (
       "vkgdripcsrc socket-path=%s ! fakesink sync=false", test_ipc_path);
   gst_element_set_state (self->client, GST_STATE_PLAYING);

@@ -45,11 +45,12 @@ static vkgdr_export *
 new_export (void)
 {
   const vkgdr_fd_info info = { .size = 4096 };
+  static uint64_t key;
   vkgdr_export *export;
   int fd = memfd_create ("memory", MFD_CLOEXEC);
 
   ck_assert_int_ge (fd, 0);
-  export = vkgdr_export_new (fd, &info);
+  export = vkgdr_export_new (++key, fd, &info);
   ck_assert_ptr_nonnull (export);
   return export;
 }
