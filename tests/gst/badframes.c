@@ -97,14 +97,13 @@ spoil (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 static GstBusSyncReply
 count_dropped (GstBus *bus, GstMessage *message, gpointer user_data)
 {
-  GError *error;
+  g_autoptr (GError) error = NULL;
 
   if (GST_MESSAGE_TYPE (message) != GST_MESSAGE_WARNING)
     return GST_BUS_PASS;
   gst_message_parse_warning (message, &error, NULL);
   if (strstr (error->message, "dropped"))
     g_atomic_int_inc ((gint *) user_data);
-  g_error_free (error);
   return GST_BUS_PASS;
 }
 
@@ -112,15 +111,15 @@ count_dropped (GstBus *bus, GstMessage *message, gpointer user_data)
 static void
 check_dropped (const gchar *element, const Wrong *w)
 {
-  gchar *caps = g_strdup_printf (CAPS, w->caps);
-  GstElement *pipeline = test_launch (
+  g_autofree gchar *caps = g_strdup_printf (CAPS, w->caps);
+  g_autoptr (GstElement) pipeline = test_launch (
       "videotestsrc num-buffers=3 ! video/x-raw,%s ! %s ! appsink name=sink "
       "sync=false",
       caps, element);
-  GstElement *at = gst_bin_get_by_name (GST_BIN (pipeline), "at");
-  GstPad *pad = gst_element_get_static_pad (at, "src");
-  GstBus *bus = gst_element_get_bus (pipeline);
-  GPtrArray *buffers;
+  g_autoptr (GstElement) at = gst_bin_get_by_name (GST_BIN (pipeline), "at");
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (at, "src");
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GPtrArray) buffers = NULL;
   gint n_dropped = 0;
 
   gst_bus_set_sync_handler (bus, count_dropped, &n_dropped, NULL);
@@ -128,12 +127,6 @@ check_dropped (const gchar *element, const Wrong *w)
   buffers = test_play_buffers (pipeline);
   fail_unless_equals_int (buffers->len, 2);
   fail_unless_equals_int (g_atomic_int_get (&n_dropped), 1);
-  g_ptr_array_unref (buffers);
-  gst_object_unref (bus);
-  gst_object_unref (pad);
-  gst_object_unref (at);
-  gst_object_unref (pipeline);
-  g_free (caps);
 }
 
 TEST_LOOP (dropped, G_N_ELEMENTS (elements) * G_N_ELEMENTS (wrong))
@@ -168,12 +161,12 @@ static GByteArray *
 play_coded (GstVideoFormat format, const gchar *elements)
 {
   GByteArray *rows = g_byte_array_new ();
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "appsrc name=src format=time caps=video/x-raw,format=%s,width=58,"
       "height=42,framerate=1/1 ! %s ! appsink name=sink sync=false",
       gst_video_format_to_string (format), elements);
-  GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
-  GPtrArray *buffers;
+  g_autoptr (GstElement) src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  g_autoptr (GPtrArray) buffers = NULL;
   GstVideoFrame frame;
   GstVideoInfo info;
   guint p, y;
@@ -192,9 +185,6 @@ play_coded (GstVideoFormat format, const gchar *elements)
               + y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p),
           gst_vkgdr_video_info_get_row_size (&info, p));
   gst_video_frame_unmap (&frame);
-  g_ptr_array_unref (buffers);
-  gst_object_unref (src);
-  gst_object_unref (pipeline);
   return rows;
 }
 

@@ -56,10 +56,9 @@ make_entry (guint i)
 static gboolean
 entry_is_right (guint i, GBytes *found)
 {
-  GBytes *expected = make_entry (i);
+  g_autoptr (GBytes) expected = make_entry (i);
   gboolean right = g_bytes_equal (expected, found);
 
-  g_bytes_unref (expected);
   return right;
 }
 
@@ -92,7 +91,7 @@ static gint
 use_cache (guint seed)
 {
   gint64 end = g_get_monotonic_time () + G_USEC_PER_SEC;
-  GRand *random = g_rand_new_with_seed (seed);
+  g_autoptr (GRand) random = g_rand_new_with_seed (seed);
   gint n_found = 0;
 
   while (n_found >= 0 && g_get_monotonic_time () < end) {
@@ -113,7 +112,6 @@ use_cache (guint seed)
     g_bytes_unref (entry);
     g_free (key);
   }
-  g_rand_free (random);
   return n_found;
 }
 
@@ -173,7 +171,7 @@ cache_has (const gchar *key)
 
 TEST (oldest_entries_go)
 {
-  GBytes *entry = make_entry (0);
+  g_autoptr (GBytes) entry = make_entry (0);
 
   g_setenv ("VKGDR_CACHE_SIZE", "2500", TRUE);
   gst_vkgdr_cache_store ("first one", entry);
@@ -187,12 +185,11 @@ TEST (oldest_entries_go)
   fail_unless (cache_has ("first one"));
   fail_if (cache_has ("second one"));
   fail_unless (cache_has ("third one"));
-  g_bytes_unref (entry);
 }
 
 TEST (size_of_nothing_keeps_nothing)
 {
-  GBytes *entry = make_entry (0);
+  g_autoptr (GBytes) entry = make_entry (0);
 
   g_setenv ("VKGDR_CACHE_SIZE", "0", TRUE);
   gst_vkgdr_cache_store ("a key", entry);
@@ -204,7 +201,6 @@ TEST (size_of_nothing_keeps_nothing)
   gst_vkgdr_cache_store ("a key", entry);
   g_test_assert_expected_messages ();
   fail_unless (cache_has ("a key"));
-  g_bytes_unref (entry);
 }
 
 /* --- trust --------------------------------------------------------------- */
@@ -225,19 +221,18 @@ count_warnings (GstDebugCategory *category, GstDebugLevel level,
 static gchar *
 store_entry (void)
 {
-  gchar *hash = g_compute_checksum_for_string (G_CHECKSUM_SHA256, "a key", -1);
+  g_autofree gchar *hash =
+      g_compute_checksum_for_string (G_CHECKSUM_SHA256, "a key", -1);
   gchar *path = g_strdup_printf ("%s/%s.image", cache, hash);
-  GBytes *entry = make_entry (0);
+  g_autoptr (GBytes) entry = make_entry (0);
 
   gst_vkgdr_cache_store ("a key", entry);
-  g_bytes_unref (entry);
-  g_free (hash);
   return path;
 }
 
 TEST (folder_that_others_can_write_to_is_not_used)
 {
-  gchar *path = store_entry ();
+  g_autofree gchar *path = store_entry ();
 
   fail_unless (cache_has ("a key"));
   fail_unless (g_chmod (cache, 0777) == 0);
@@ -248,7 +243,6 @@ TEST (folder_that_others_can_write_to_is_not_used)
   fail_unless (g_chmod (cache, 0755) == 0);
   g_free (store_entry ());
   fail_unless (cache_has ("a key"));
-  g_free (path);
 }
 
 TEST (folder_of_another_user_is_not_used)
@@ -265,19 +259,18 @@ TEST (folder_of_another_user_is_not_used)
 
 TEST (folder_behind_a_link_is_not_used)
 {
-  gchar *elsewhere = g_build_filename (folder, "elsewhere", NULL);
+  g_autofree gchar *elsewhere = g_build_filename (folder, "elsewhere", NULL);
 
   fail_unless (g_mkdir (elsewhere, 0700) == 0);
   fail_unless (symlink (elsewhere, cache) == 0);
   g_free (store_entry ());
   fail_if (cache_has ("a key"));
   fail_unless (g_rmdir (elsewhere) == 0);
-  g_free (elsewhere);
 }
 
 TEST (entry_that_others_can_write_to_is_not_used)
 {
-  gchar *path = store_entry ();
+  g_autofree gchar *path = store_entry ();
 
   fail_unless (g_chmod (path, 0622) == 0);
   fail_if (cache_has ("a key"));
@@ -290,13 +283,12 @@ TEST (entry_that_others_can_write_to_is_not_used)
   /* A new entry replaces it. */
   g_free (store_entry ());
   fail_unless (cache_has ("a key"));
-  g_free (path);
 }
 
 TEST (entry_that_is_no_file_is_not_used)
 {
-  gchar *path = store_entry ();
-  gchar *other = g_build_filename (folder, "other", NULL);
+  g_autofree gchar *path = store_entry ();
+  g_autofree gchar *other = g_build_filename (folder, "other", NULL);
 
   fail_unless (rename (path, other) == 0);
   fail_unless (symlink (other, path) == 0);
@@ -307,8 +299,6 @@ TEST (entry_that_is_no_file_is_not_used)
   fail_unless (g_unlink (path) == 0);
   fail_unless (g_mkdir (path, 0700) == 0);
   fail_if (cache_has ("a key"));
-  g_free (other);
-  g_free (path);
 }
 
 TEST (warns_once_of_a_folder_that_is_not_used)

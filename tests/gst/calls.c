@@ -28,9 +28,9 @@
 static GstBuffer *
 make_frame (GstVkgdrContext *context)
 {
-  GstBufferPool *pool = gst_vkgdr_buffer_pool_new (context);
+  g_autoptr (GstBufferPool) pool = gst_vkgdr_buffer_pool_new (context);
   GstStructure *config = gst_buffer_pool_get_config (pool);
-  GstCaps *caps = gst_caps_from_string (CAPS);
+  g_autoptr (GstCaps) caps = gst_caps_from_string (CAPS);
   GstBuffer *buffer = NULL;
 
   gst_buffer_pool_config_set_params (config, caps, 64 * 64 * 4, 1, 0);
@@ -39,8 +39,6 @@ make_frame (GstVkgdrContext *context)
   fail_unless_equals_int (
       gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_OK);
   gst_buffer_pool_set_active (pool, FALSE);
-  gst_object_unref (pool);
-  gst_caps_unref (caps);
   return buffer;
 }
 
@@ -202,7 +200,7 @@ TEST (four_filters)
  * been reached. */
 TEST (time_begins_behind_waits)
 {
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   GstVkgdrStream *slow[2] = { test_stream_new (test_context),
     test_stream_new (test_context) };
   GstVkgdrFunction *function =
@@ -227,15 +225,14 @@ TEST (time_begins_behind_waits)
   gst_object_unref (function);
   gst_object_unref (slow[0]);
   gst_object_unref (slow[1]);
-  gst_object_unref (stream);
 }
 
 /* The application queues work of its own on the stream. The time of a kernel
  * ends with the fence behind it. */
 TEST (time_begins_behind_work_of_others)
 {
-  GstVkgdrStream *stream = test_stream_new (test_context);
-  GstVkgdrFunction *function =
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
+  g_autoptr (GstVkgdrFunction) function =
       test_function_new (test_context, "__global__ void nothing () {}");
   GError *error = NULL;
   guint i;
@@ -249,6 +246,4 @@ TEST (time_begins_behind_work_of_others)
   }
   fail_unless (gst_vkgdr_stream_synchronize (stream, &error), "%s",
       error ? error->message : "");
-  gst_object_unref (function);
-  gst_object_unref (stream);
 }

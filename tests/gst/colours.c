@@ -52,12 +52,10 @@ make_caps (const gchar *format, const gchar *colorimetry)
 static void
 read_caps (GstVideoInfo *info, const gchar *format, const gchar *colorimetry)
 {
-  gchar *text = make_caps (format, colorimetry);
-  GstCaps *caps = gst_caps_from_string (text);
+  g_autofree gchar *text = make_caps (format, colorimetry);
+  g_autoptr (GstCaps) caps = gst_caps_from_string (text);
 
   fail_unless (gst_video_info_from_caps (info, caps));
-  gst_caps_unref (caps);
-  g_free (text);
 }
 
 static GstBuffer *
@@ -162,11 +160,11 @@ compare (const GstVideoInfo *info, GstBuffer *result, GstBuffer *expected,
 TEST_LOOP (convert, N_KINDS *N_KINDS)
 {
   gint from = __i__ / N_KINDS, to = __i__ % N_KINDS;
-  GstHarness *h = gst_harness_new_parse (
+  g_autoptr (GstHarness) h = gst_harness_new_parse (
       "vkgdrupload ! cudafilter kernel=convert ! vkgdrdownload");
-  GstBuffer *frame, *result, *expected;
+  g_autoptr (GstBuffer) frame = NULL, result = NULL, expected = NULL;
   GstVideoInfo in, out;
-  gchar *what;
+  g_autofree gchar *what = NULL;
 
   read_caps (&in, kinds[from].format, kinds[from].colorimetry);
   read_caps (&out, kinds[to].format, kinds[to].colorimetry);
@@ -179,22 +177,17 @@ TEST_LOOP (convert, N_KINDS *N_KINDS)
   what = g_strdup_printf ("%s %s to %s %s", kinds[from].format,
       kinds[from].colorimetry, kinds[to].format, kinds[to].colorimetry);
   compare (&out, result, expected, what);
-  g_free (what);
-  gst_buffer_unref (expected);
-  gst_buffer_unref (result);
-  gst_buffer_unref (frame);
-  gst_harness_teardown (h);
 }
 
 /* A tensor of bytes has the colours of RGB of full range. */
 TEST_LOOP (tensor, N_KINDS)
 {
-  GstHarness *h = gst_harness_new_parse (
+  g_autoptr (GstHarness) h = gst_harness_new_parse (
       "vkgdrupload ! vkgdrtensor channels=rgb type=uint8 layout=nhwc "
       "width=" G_STRINGIFY (WIDTH) " height=" G_STRINGIFY (
           HEIGHT) " ! "
                   "vkgdrdownload");
-  GstBuffer *frame, *result, *expected;
+  g_autoptr (GstBuffer) frame = NULL, result = NULL, expected = NULL;
   GstVideoInfo in, out;
 
   read_caps (&out, "RGB", "1:1:5:1");
@@ -206,10 +199,6 @@ TEST_LOOP (tensor, N_KINDS)
   fail_unless (result != NULL);
   expected = make_expected (&in, &out, frame);
   compare (&out, result, expected, kinds[__i__].format);
-  gst_buffer_unref (expected);
-  gst_buffer_unref (result);
-  gst_buffer_unref (frame);
-  gst_harness_teardown (h);
 }
 
 /* --- what the caps of the output say ---------------------------------------
@@ -238,9 +227,9 @@ static const gchar *const outputs[] = { "RGBA", "ARGB64", "NV12", "P010_10LE",
 static GstVideoColorimetry
 get_output_colours (const gchar *element, const gchar *in, const gchar *format)
 {
-  GstHarness *h = gst_harness_new_parse (element);
+  g_autoptr (GstHarness) h = gst_harness_new_parse (element);
   GstVideoInfo info;
-  GstCaps *caps = gst_caps_from_string (in);
+  g_autoptr (GstCaps) caps = gst_caps_from_string (in);
 
   fail_unless (gst_video_info_from_caps (&info, caps));
   gst_harness_set_sink_caps (h, gst_caps_new_simple ("video/x-raw", "format",
@@ -250,8 +239,6 @@ get_output_colours (const gchar *element, const gchar *in, const gchar *format)
   caps = gst_pad_get_current_caps (h->sinkpad);
   fail_unless (caps != NULL, "%s %s %s", element, in, format);
   fail_unless (gst_video_info_from_caps (&info, caps));
-  gst_caps_unref (caps);
-  gst_harness_teardown (h);
   return info.colorimetry;
 }
 
@@ -259,7 +246,7 @@ TEST_LOOP (caps, (gint) G_N_ELEMENTS (inputs) * N_OUTPUTS)
 {
   const gchar *format = outputs[__i__ % N_OUTPUTS];
   gint i = __i__ / N_OUTPUTS;
-  gchar *in = make_caps (inputs[i].format, inputs[i].colorimetry);
+  g_autofree gchar *in = make_caps (inputs[i].format, inputs[i].colorimetry);
   GstVideoColorimetry have = get_output_colours (
       "vkgdrupload ! cudafilter kernel=convert ! vkgdrdownload", in, format);
   GstVideoColorimetry want = get_output_colours ("videoconvert", in, format);
@@ -268,5 +255,4 @@ TEST_LOOP (caps, (gint) G_N_ELEMENTS (inputs) * N_OUTPUTS)
       "%s to %s: %d:%d:%d:%d, not %d:%d:%d:%d", in, format, have.range,
       have.matrix, have.transfer, have.primaries, want.range, want.matrix,
       want.transfer, want.primaries);
-  g_free (in);
 }

@@ -29,12 +29,11 @@ static const GstVkgdrCompilerTarget hopper = { FALSE, 13000, 90 };
 static void
 setup (void)
 {
-  gchar *cache;
+  g_autofree gchar *cache = NULL;
 
   folder_setup ();
   cache = g_build_filename (folder, "cache", NULL);
   g_setenv ("VKGDR_CACHE_DIR", cache, TRUE);
-  g_free (cache);
 }
 
 static GBytes *
@@ -51,7 +50,7 @@ static gchar *
 compile_fails (
     const GstVkgdrCompilerTarget *target, const gchar *source, gint code)
 {
-  GError *error = NULL;
+  g_autoptr (GError) error = NULL;
   GBytes *image = compile (target, source, TRUE, &error);
   gchar *message;
 
@@ -60,7 +59,6 @@ compile_fails (
   fail_unless (g_error_matches (error, GST_VKGDR_ERROR, code), "%d: %s",
       error->code, error->message);
   message = g_strdup (error->message);
-  g_error_free (error);
   return message;
 }
 
@@ -117,11 +115,10 @@ check_source (const GstVkgdrCompilerTarget *target, const gchar *source,
     const gchar *name)
 {
   GError *error = NULL;
-  GBytes *image = compile (target, source, TRUE, &error);
+  g_autoptr (GBytes) image = compile (target, source, TRUE, &error);
 
   fail_unless (image != NULL, "%s: %s", name, error ? error->message : "");
   check_image (image, name);
-  g_bytes_unref (image);
 }
 
 /* Whether NVRTC is installed. */
@@ -144,7 +141,7 @@ TEST_FIXTURE (setup, folder_teardown);
 /* Messages name the lines of the source. */
 TEST (nvrtc_compiles_all)
 {
-  gchar *message;
+  g_autofree gchar *message = NULL;
 
   if (!find_compiler (&hopper))
     return;
@@ -153,7 +150,6 @@ TEST (nvrtc_compiles_all)
       compile_fails (&hopper, "// one line\n__global__ void f () { wrong (); }",
           GST_VKGDR_ERROR_COMPILE);
   assert_contains (message, "mine.cu(2)");
-  g_free (message);
 }
 
 TEST (nvrtc_compiles_effects)
@@ -232,8 +228,8 @@ has_image (const GstEffect *effect)
 static void
 check_tensor_image (GstVkgdrTensorVariant variant, const gchar *format)
 {
-  GBytes *image = gst_vkgdr_tensor_variant_get_image (variant);
-  GArray *sizes;
+  g_autoptr (GBytes) image = gst_vkgdr_tensor_variant_get_image (variant);
+  g_autoptr (GArray) sizes = NULL;
 
   fail_unless (image != NULL, "%s: variant %u is not built", format, variant);
   sizes = gst_vkgdr_image_read_ptx_params (
@@ -241,8 +237,6 @@ check_tensor_image (GstVkgdrTensorVariant variant, const gchar *format)
   fail_unless (sizes && sizes->len == 2);
   fail_unless (g_array_index (sizes, gsize, 0) == sizeof (VkgdrFrame));
   fail_unless (g_array_index (sizes, gsize, 1) == sizeof (VkgdrTensorJob));
-  g_array_unref (sizes);
-  g_bytes_unref (image);
 }
 
 TEST (built_images_have_the_kernels)

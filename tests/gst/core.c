@@ -55,11 +55,11 @@ TEST_FIXTURE (test_setup_bar, test_teardown);
  * send the bytes of the old pages. */
 TEST (mapping_that_moves)
 {
-  GstAllocator *allocator = gst_fd_allocator_new ();
-  GstMemory *theirs = gst_fd_allocator_alloc (
+  g_autoptr (GstAllocator) allocator = gst_fd_allocator_new ();
+  g_autoptr (GstMemory) theirs = gst_fd_allocator_alloc (
       allocator, file_new (0x11), SIZE, GST_FD_MEMORY_FLAG_NONE);
-  GstMemory *ours = test_memory_new (test_context, SIZE);
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  g_autoptr (GstMemory) ours = test_memory_new (test_context, SIZE);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   GError *error = NULL;
   GstMapInfo map;
   guint8 *bytes, *sent;
@@ -93,10 +93,6 @@ TEST (mapping_that_moves)
     }
     munmap (other, SIZE);
   }
-  gst_memory_unref (theirs);
-  gst_memory_unref (ours);
-  gst_object_unref (stream);
-  gst_object_unref (allocator);
 }
 
 /* An application can free its bytes before the library notices that the memory
@@ -104,23 +100,20 @@ TEST (mapping_that_moves)
 TEST (wrapped_bytes_are_not_pinned)
 {
   guint8 *bytes = g_malloc0 (SIZE);
-  GstMemory *memory =
+  g_autoptr (GstMemory) memory =
       gst_memory_new_wrapped (0, bytes, SIZE, 0, SIZE, bytes, g_free);
 
   fail_if (gst_vkgdr_context_get_pinned_data (test_context, memory));
   fail_if (gst_vkgdr_context_get_pinned_data (test_context, memory));
-  gst_memory_unref (memory);
 }
 
 TEST (pinned_memory_is_pinned)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
-  GstMemory *memory = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
+  g_autoptr (GstVkgdrAllocator) allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstMemory) memory = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
 
   fail_unless (memory != NULL);
   fail_unless (gst_vkgdr_context_get_pinned_data (test_context, memory));
-  gst_memory_unref (memory);
-  gst_object_unref (allocator);
 }
 
 static gint n_freed;
@@ -136,9 +129,9 @@ count_freed (gpointer unused, GstMiniObject *memory)
 TEST (freeing_pinned_memory_does_not_wait)
 {
   GstMemory *memory = gst_allocator_alloc (NULL, SIZE, NULL);
-  GstVkgdrStream *stream = test_stream_new (test_context);
-  GstVkgdrStream *other = test_stream_new (test_context);
-  GstMemory *ours = test_memory_new (test_context, SIZE);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
+  g_autoptr (GstVkgdrStream) other = test_stream_new (test_context);
+  g_autoptr (GstMemory) ours = test_memory_new (test_context, SIZE);
   GError *error = NULL;
   gint done = FALSE;
   guint ms;
@@ -159,9 +152,6 @@ TEST (freeing_pinned_memory_does_not_wait)
   for (ms = 0; ms < 5000 && !g_atomic_int_get (&n_freed); ms++)
     g_usleep (1000);
   fail_unless_equals_int (g_atomic_int_get (&n_freed), 1);
-  gst_memory_unref (ours);
-  gst_object_unref (stream);
-  gst_object_unref (other);
 }
 
 /* --- export -------------------------------------------------------------- */
@@ -179,13 +169,12 @@ file_size (gint fd)
 static gint
 export_fd (GstMemory *memory, gsize *size, gsize *offset, GError **error)
 {
-  GBytes *description;
+  g_autoptr (GBytes) description = NULL;
   gint fd = gst_vkgdr_memory_export_fd (memory, &description, offset, error);
 
   if (fd < 0)
     return fd;
   *size = ((const vkgdr_fd_info *) g_bytes_get_data (description, NULL))->size;
-  g_bytes_unref (description);
   return fd;
 }
 
@@ -193,11 +182,11 @@ export_fd (GstMemory *memory, gsize *size, gsize *offset, GError **error)
  * exported. */
 TEST_IF (export_gives_nothing_else, !test_hides_vulkan ())
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
-  GstMemory *secret = test_memory_new (test_context, 4096);
-  GstMemory *shared = test_memory_new (test_context, 4096);
+  g_autoptr (GstVkgdrAllocator) allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstMemory) secret = test_memory_new (test_context, 4096);
+  g_autoptr (GstMemory) shared = test_memory_new (test_context, 4096);
   GError *error = NULL;
-  GstMemory *memory =
+  g_autoptr (GstMemory) memory =
       gst_vkgdr_allocator_alloc_exportable (allocator, 4096, &error);
   gsize fd_size, offset;
   gint fd;
@@ -214,19 +203,15 @@ TEST_IF (export_gives_nothing_else, !test_hides_vulkan ())
   fail_unless (file_size (fd) <= 128 * 1024);
   fail_unless_equals_int (offset, 0);
   close (fd);
-  gst_memory_unref (memory);
-  gst_memory_unref (shared);
-  gst_memory_unref (secret);
-  gst_object_unref (allocator);
 }
 
 /* Small buffers of a pool can be exported, because the pool shares its
  * allocations with no other memory. */
 TEST_IF (export_of_a_pool, !test_hides_vulkan ())
 {
-  GstBufferPool *pool = gst_vkgdr_buffer_pool_new (test_context);
+  g_autoptr (GstBufferPool) pool = gst_vkgdr_buffer_pool_new (test_context);
   GstStructure *config = gst_buffer_pool_get_config (pool);
-  GstMemory *other = test_memory_new (test_context, 4096);
+  g_autoptr (GstMemory) other = test_memory_new (test_context, 4096);
   gsize fd_size, offset;
   GError *error = NULL;
   GstBuffer *buffer;
@@ -250,15 +235,13 @@ TEST_IF (export_of_a_pool, !test_hides_vulkan ())
   close (fd);
   gst_buffer_unref (buffer);
   gst_buffer_pool_set_active (pool, FALSE);
-  gst_object_unref (pool);
-  gst_memory_unref (other);
 }
 
 /* --- memory that is kept ------------------------------------------------- */
 
 TEST (unused_memory_is_freed)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = gst_vkgdr_context_get_allocator (test_context);
   GstMemory *a = test_memory_new (test_context, 4096);
   GstMemory *b = test_memory_new (test_context, 4096);
 
@@ -269,25 +252,22 @@ TEST (unused_memory_is_freed)
   gst_memory_unref (b);
   gst_vkgdr_allocator_free_held (allocator);
   fail_unless_equals_int (gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
-  gst_object_unref (allocator);
 }
 
 /* A single large block does not get a slab of four times its size. */
 TEST (large_blocks_fit)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
-  GstMemory *memory = test_memory_new (test_context, 12 * SIZE + 1);
+  g_autoptr (GstVkgdrAllocator) allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, 12 * SIZE + 1);
 
   fail_unless (gst_vkgdr_allocator_get_managed_bytes (allocator) < 13 * SIZE);
-  gst_memory_unref (memory);
-  gst_object_unref (allocator);
 }
 
 /* Memory of the same size uses the existing slab, without an allocation by the
  * driver. */
 TEST (idle_slabs_are_used_again)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = gst_vkgdr_context_get_allocator (test_context);
   guint64 bytes = 0;
   guint i;
 
@@ -301,13 +281,12 @@ TEST (idle_slabs_are_used_again)
     fail_unless (gst_vkgdr_memory_wait_idle (memory, NULL));
     gst_memory_unref (memory);
   }
-  gst_object_unref (allocator);
 }
 
 /* Memory that can be exported contains no bytes of an earlier owner. */
 TEST (new_memory_is_clear)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = gst_vkgdr_context_get_allocator (test_context);
   guint64 pointer = 0;
   guint i;
 
@@ -329,7 +308,6 @@ TEST (new_memory_is_clear)
     gst_memory_unref (memory);
     g_free (data);
   }
-  gst_object_unref (allocator);
 }
 
 /* Another process may still have mapped exported memory, so it is not allocated
@@ -425,12 +403,11 @@ is_frame (const guint8 *data, guint frame)
 static gboolean
 pop_error (GstElement *pipeline)
 {
-  GstBus *bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
   gboolean found = message != NULL;
 
   g_clear_pointer (&message, gst_message_unref);
-  gst_object_unref (bus);
   return found;
 }
 
@@ -460,13 +437,13 @@ next_frame (GstElement *pipeline, GstAppSink *sink, gboolean *failed)
 static void
 check_frames (const gchar *spec)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "testframes num-buffers=%d buffers=2 ! "
       "video/x-raw,format=GRAY8,width=64,height=64,framerate=1000/1 ! "
       "vkgdrupload access=staged ! cudafilter kernel=copy ! vkgdrdownload ! "
       "appsink name=sink sync=false",
       N_FRAMES);
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_autoptr (GstElement) sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   gboolean failed = FALSE;
   GstSample *sample;
   guint i = 0, n_unmapped = 0;
@@ -490,8 +467,6 @@ check_frames (const gchar *spec)
   fail_unless (n_unmapped <= 1, "%s: %u are not mapped", spec, n_unmapped);
   test_make_calls_fail (NULL);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (sink);
-  gst_object_unref (pipeline);
 }
 
 /* Whichever query of a fence fails, no frame has wrong content. */

@@ -90,7 +90,7 @@ TEST_FIXTURE (test_setup_bar, test_teardown);
 /* A language binding can make such an object. */
 TEST (context_that_was_not_opened)
 {
-  GstVkgdrContext *context = g_object_new (GST_TYPE_VKGDR_CONTEXT, NULL);
+  g_autoptr (GstVkgdrContext) context = g_object_new (GST_TYPE_VKGDR_CONTEXT, NULL);
   GstVkgdrAllocator *allocator;
   GError *error = NULL;
   guint i;
@@ -122,15 +122,14 @@ TEST (context_that_was_not_opened)
   fail_if (gst_vkgdr_context_describe (context));
   gst_vkgdr_context_pop (context);
   g_test_assert_expected_messages ();
-  gst_object_unref (context);
 }
 
 TEST (launches)
 {
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   GstVkgdrModule *module = make_module ();
-  GstMemory *memory = test_memory_new (test_context, SIZE);
-  GstVkgdrFunction *function;
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstVkgdrFunction) function = NULL;
   GError *error = NULL;
   gfloat *bytes;
   guint i;
@@ -152,9 +151,6 @@ TEST (launches)
   fail_unless (
       g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
   g_clear_error (&error);
-  gst_object_unref (function);
-  gst_memory_unref (memory);
-  gst_object_unref (stream);
 }
 
 /* A consumer queues work on its own stream, which it has added to the mapping
@@ -163,9 +159,9 @@ TEST (launches)
  * wait. */
 TEST_LOOP (mapping_on_a_stream, 2)
 {
-  GstVkgdrStream *stream = test_stream_new (test_context);
-  GstVkgdrStream *consumer = test_stream_new (test_context), *wrapped;
-  GstMemory *memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
+  g_autoptr (GstVkgdrStream) consumer = test_stream_new (test_context), wrapped = NULL;
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   GstVkgdrMapping *mapping;
   GError *error = NULL;
   gint done = FALSE;
@@ -191,10 +187,6 @@ TEST_LOOP (mapping_on_a_stream, 2)
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
   fail_unless (g_atomic_int_get (&done));
   gst_memory_unmap (memory, &map);
-  gst_memory_unref (memory);
-  gst_object_unref (wrapped);
-  gst_object_unref (consumer);
-  gst_object_unref (stream);
 }
 
 /* There are two context objects for the primary CUDA context of one device.
@@ -202,15 +194,15 @@ TEST_LOOP (mapping_on_a_stream, 2)
  * the work stays in order. */
 TEST (two_contexts_of_one_device)
 {
-  GstVkgdrContext *other = test_context_new ();
-  GstVkgdrStream *stream = test_stream_new (other);
-  GstMemory *memory = test_memory_new (test_context, SIZE);
-  GstVkgdrModule *module = make_module ();
-  GstVkgdrFunction *scale =
+  g_autoptr (GstVkgdrContext) other = test_context_new ();
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (other);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstVkgdrModule) module = make_module ();
+  g_autoptr (GstVkgdrFunction) scale =
       gst_vkgdr_module_get_function (module, "scale", NULL);
   GstVkgdrMapping *mapping;
   GError *error = NULL;
-  gfloat *bytes;
+  g_autofree gfloat *bytes = NULL;
   guint i;
 
   fail_unless (other != test_context);
@@ -226,12 +218,6 @@ TEST (two_contexts_of_one_device)
 
   bytes = (gfloat *) test_device_bytes (memory);
   fail_unless (bytes[0] == 7 && bytes[FLOATS - 1] == 7);
-  g_free (bytes);
-  gst_object_unref (scale);
-  gst_object_unref (module);
-  gst_memory_unref (memory);
-  gst_object_unref (stream);
-  gst_object_unref (other);
 }
 
 /* Returns the stream capture mode of this thread. */
@@ -323,7 +309,7 @@ TEST (another_cuda_context)
 
 TEST_IF (export, !test_hides_vulkan ())
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = gst_vkgdr_context_get_allocator (test_context);
   GError *error = NULL;
   GstMemory *memory =
       gst_vkgdr_allocator_alloc_exportable (allocator, SIZE, &error);
@@ -355,7 +341,6 @@ TEST_IF (export, !test_hides_vulkan ())
   /* A thread of the library frees the imported memory. */
   for (ms = 0; ms < 5000 && GST_OBJECT_REFCOUNT_VALUE (allocator) > 1; ms++)
     g_usleep (1000);
-  gst_object_unref (allocator);
 }
 
 /* Calls functions of all kinds, until the first error. */
@@ -367,7 +352,7 @@ run_all (GError **error)
   GstVkgdrFunction *function = NULL;
   GstVkgdrMapping *mapping = NULL;
   GstMemory *memory = NULL, *copy = NULL;
-  GstVkgdrAllocator *allocator;
+  g_autoptr (GstVkgdrAllocator) allocator = NULL;
   guint8 host[64] = { 0 };
   gboolean ok = FALSE;
 
@@ -403,7 +388,6 @@ done:
   gst_clear_object (&function);
   gst_clear_object (&module);
   gst_clear_object (&stream);
-  gst_object_unref (allocator);
   return ok;
 }
 

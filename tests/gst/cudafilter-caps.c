@@ -24,13 +24,12 @@
 static GstHarness *
 harness_new (const gchar *property, const gchar *value)
 {
-  GstElement *filter = gst_element_factory_make ("cudafilter", NULL);
+  g_autoptr (GstElement) filter = gst_element_factory_make ("cudafilter", NULL);
   GstHarness *h;
 
   gst_object_ref_sink (filter);
   gst_util_set_object_arg (G_OBJECT (filter), property, value);
   h = gst_harness_new_with_element (filter, "sink", "src");
-  gst_object_unref (filter);
   return h;
 }
 
@@ -68,9 +67,11 @@ static const struct {
  * answer. */
 TEST_LOOP (sink_queries, G_N_ELEMENTS (accepted))
 {
-  GstHarness *h = harness_new (accepted[__i__].property, accepted[__i__].value);
-  GstPad *pad = gst_element_get_static_pad (h->element, "sink");
-  GstCaps *caps = gst_caps_from_string (accepted[__i__].caps), *answer;
+  g_autoptr (GstHarness) h =
+      harness_new (accepted[__i__].property, accepted[__i__].value);
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (h->element, "sink");
+  g_autoptr (GstCaps) caps = gst_caps_from_string (accepted[__i__].caps),
+                      answer = NULL;
 
   test_settle (h->element);
   fail_unless_equals_int (
@@ -78,17 +79,13 @@ TEST_LOOP (sink_queries, G_N_ELEMENTS (accepted))
   answer = gst_pad_query_caps (pad, caps);
   fail_unless (gst_caps_is_empty (answer) == !accepted[__i__].accepted, "%s",
       gst_caps_to_string (answer));
-  gst_caps_unref (answer);
-  gst_caps_unref (caps);
-  gst_object_unref (pad);
-  gst_harness_teardown (h);
 }
 
 /* With a kernel for frames, the caps of the pads have features of GPU memory,
  * and are not ANY. */
 TEST (pads_say_what_they_have)
 {
-  GstHarness *h = harness_new ("kernel", "copy");
+  g_autoptr (GstHarness) h = harness_new ("kernel", "copy");
   const gchar *const names[] = { "sink", "src" };
   guint i, k;
 
@@ -112,17 +109,17 @@ TEST (pads_say_what_they_have)
     gst_caps_unref (caps);
     gst_object_unref (pad);
   }
-  gst_harness_teardown (h);
 }
 
 /* output-caps concern only the output. If a kernel cannot produce them, this
  * does not restrict the caps of the input. */
 TEST (output_caps_leave_the_source_alone)
 {
-  GstHarness *h = harness_new ("kernel", "blur");
-  GstPad *pad = gst_element_get_static_pad (h->element, "sink");
-  GstCaps *filter = gst_caps_from_string ("video/x-raw" VKGDR ",format=RGBA");
-  GstCaps *answer;
+  g_autoptr (GstHarness) h = harness_new ("kernel", "blur");
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (h->element, "sink");
+  g_autoptr (GstCaps) filter =
+      gst_caps_from_string ("video/x-raw" VKGDR ",format=RGBA");
+  g_autoptr (GstCaps) answer = NULL;
   const GValue *width;
 
   gst_util_set_object_arg (
@@ -133,10 +130,6 @@ TEST (output_caps_leave_the_source_alone)
   width = gst_structure_get_value (gst_caps_get_structure (answer, 0), "width");
   fail_unless (width == NULL || !G_VALUE_HOLDS_INT (width), "%s",
       gst_caps_to_string (answer));
-  gst_caps_unref (answer);
-  gst_caps_unref (filter);
-  gst_object_unref (pad);
-  gst_harness_teardown (h);
 }
 
 /* --- pipelines ----------------------------------------------------------- */
@@ -181,16 +174,16 @@ static const struct {
 /* The pipelines are parsed as gst-launch-1.0 parses them. */
 TEST_LOOP (forgotten_elements, G_N_ELEMENTS (forgotten))
 {
-  GstElement *pipeline = test_launch ("%s", forgotten[__i__].pipeline);
+  g_autoptr (GstElement) pipeline =
+      test_launch ("%s", forgotten[__i__].pipeline);
 
-  GError *error = test_play_error_with (pipeline, forgotten[__i__].words[0]);
+  g_autoptr (GError) error =
+      test_play_error_with (pipeline, forgotten[__i__].words[0]);
   guint i;
 
   for (i = 1; i < 4 && forgotten[__i__].words[i]; i++)
     fail_unless (strstr (error->message, forgotten[__i__].words[i]) != NULL,
         "\"%s\" lacks \"%s\"", error->message, forgotten[__i__].words[i]);
-  g_error_free (error);
-  gst_object_unref (pipeline);
 }
 
 static GstPadProbeReturn
@@ -204,16 +197,19 @@ count_query (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
  * the pipeline cannot be negotiated. */
 TEST (queries_have_no_effects)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "appsrc ! capsfilter caps=video/x-raw,format=RGBA,width=64,height=64 "
       "name=before ! cudafilter name=filter kernel=invert ! fakesink "
       "async=false");
-  GstElement *filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
-  GstElement *before = gst_bin_get_by_name (GST_BIN (pipeline), "before");
-  GstPad *pad = gst_element_get_static_pad (filter, "sink");
-  GstPad *peer = gst_element_get_static_pad (before, "src");
-  GstCaps *caps = gst_caps_from_string ("video/x-raw,format=RGBA,width=64");
-  GstBus *bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstElement) filter =
+      gst_bin_get_by_name (GST_BIN (pipeline), "filter");
+  g_autoptr (GstElement) before =
+      gst_bin_get_by_name (GST_BIN (pipeline), "before");
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (filter, "sink");
+  g_autoptr (GstPad) peer = gst_element_get_static_pad (before, "src");
+  g_autoptr (GstCaps) caps =
+      gst_caps_from_string ("video/x-raw,format=RGBA,width=64");
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   GstMessage *message;
   guint n = 0;
 
@@ -232,13 +228,6 @@ TEST (queries_have_no_effects)
   fail_unless (message == NULL);
   fail_unless_equals_int (n, 0);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (bus);
-  gst_caps_unref (caps);
-  gst_object_unref (peer);
-  gst_object_unref (pad);
-  gst_object_unref (before);
-  gst_object_unref (filter);
-  gst_object_unref (pipeline);
 }
 
 /* --- files --------------------------------------------------------------- */
@@ -248,7 +237,7 @@ static gchar *
 make_file (void)
 {
   gchar *path = g_strdup ("/tmp/vkgdr-caps-XXXXXX");
-  GstElement *pipeline;
+  g_autoptr (GstElement) pipeline = NULL;
   gint fd = g_mkstemp (path);
 
   fail_unless (fd >= 0);
@@ -258,7 +247,6 @@ make_file (void)
                           "! filesink location=%s",
       path);
   test_play (pipeline);
-  gst_object_unref (pipeline);
   return path;
 }
 
@@ -278,7 +266,8 @@ make_bin (const gchar *description)
 TEST (playbin)
 {
   GstElement *playbin = gst_element_factory_make ("playbin", NULL);
-  gchar *path = make_file (), *uri = gst_filename_to_uri (path, NULL);
+  g_autofree gchar *path = make_file (),
+                   *uri = gst_filename_to_uri (path, NULL);
 
   fail_unless (playbin != NULL);
   g_object_set (playbin, "uri", uri, "video-filter", make_bin (CHAIN),
@@ -286,8 +275,6 @@ TEST (playbin)
   test_play (playbin);
   gst_object_unref (playbin);
   g_unlink (path);
-  g_free (uri);
-  g_free (path);
 }
 
 static const gchar *const decoders[] = {
@@ -300,14 +287,13 @@ static const gchar *const decoders[] = {
 
 TEST_LOOP (decoders, G_N_ELEMENTS (decoders))
 {
-  gchar *path = make_file ();
+  g_autofree gchar *path = make_file ();
   GstElement *pipeline =
       test_launch ("filesrc location=%s ! %s", path, decoders[__i__]);
 
   test_play (pipeline);
   gst_object_unref (pipeline);
   g_unlink (path);
-  g_free (path);
 }
 
 static GstPadProbeReturn
@@ -323,8 +309,9 @@ count_negotiations (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
  * been in another memory. */
 TEST (named_memory_is_negotiated)
 {
-  GstCaps *in_any = gst_caps_from_string ("video/x-raw,format=RGBA");
-  GstCaps *named = gst_caps_from_string ("video/x-raw" VKGDR ",format=RGBA");
+  g_autoptr (GstCaps) in_any = gst_caps_from_string ("video/x-raw,format=RGBA");
+  g_autoptr (GstCaps) named =
+      gst_caps_from_string ("video/x-raw" VKGDR ",format=RGBA");
   guint n = 0;
   GstPad *pad;
   Rig rig;
@@ -344,8 +331,6 @@ TEST (named_memory_is_negotiated)
   fail_unless (n > 0);
   gst_object_unref (pad);
   rig_clear (&rig);
-  gst_caps_unref (named);
-  gst_caps_unref (in_any);
 }
 
 /* The order of formats is that of the query's filter, or without a filter that
@@ -354,12 +339,12 @@ TEST_LOOP (order_of_formats, 4)
 {
   static const gchar *const kernels[] = { "copy", "convert" };
   static const gchar *const order[] = { "Y444", "I420_10LE", "NV12", "I420" };
-  GstHarness *h = harness_new ("kernel", kernels[__i__ % 2]);
-  GstCaps *filter = gst_caps_from_string (
+  g_autoptr (GstHarness) h = harness_new ("kernel", kernels[__i__ % 2]);
+  g_autoptr (GstCaps) filter = gst_caps_from_string (
       "video/x-raw" VKGDR ",format=(string){Y444,I420_10LE,RGBA,NV12,I420}");
   const GValue *formats;
-  GstCaps *caps;
-  GstPad *pad;
+  g_autoptr (GstCaps) caps = NULL;
+  g_autoptr (GstPad) pad = NULL;
   guint i;
 
   gst_harness_set_sink_caps_str (h,
@@ -375,10 +360,6 @@ TEST_LOOP (order_of_formats, 4)
   for (i = 0; i < G_N_ELEMENTS (order); i++)
     fail_unless_equals_string (
         g_value_get_string (gst_value_list_get_value (formats, i)), order[i]);
-  gst_caps_unref (filter);
-  gst_caps_unref (caps);
-  gst_object_unref (pad);
-  gst_harness_teardown (h);
 }
 
 static const struct {
@@ -391,24 +372,23 @@ static const struct {
 
 TEST_LOOP (impossible_frames, G_N_ELEMENTS (impossible))
 {
-  GstElement *pipeline =
+  g_autoptr (GstElement) pipeline =
       test_launch ("appsrc caps=\"video/x-raw" VKGDR ",%s,framerate=1/1\" "
                    "num-buffers=1 ! cudafilter ! fakesink",
           impossible[__i__].fields);
-  GError *error = test_play_error (pipeline);
+  g_autoptr (GError) error = test_play_error (pipeline);
 
   fail_unless (strstr (error->message, impossible[__i__].words) != NULL, "%s",
       error->message);
-  g_error_free (error);
-  gst_object_unref (pipeline);
 }
 
 /* A region of interest is scaled with the picture. */
 TEST (regions_are_scaled)
 {
-  GstHarness *h = gst_harness_new_parse (
+  g_autoptr (GstHarness) h = gst_harness_new_parse (
       "vkgdrupload ! cudafilter kernel=convert ! vkgdrdownload");
-  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
+  g_autoptr (GstBuffer) buffer =
+      gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
   GstVideoRegionOfInterestMeta *meta;
 
   gst_harness_set_src_caps_str (
@@ -422,8 +402,6 @@ TEST (regions_are_scaled)
   fail_unless_equals_int (meta->y, 16);
   fail_unless_equals_int (meta->w, 10);
   fail_unless_equals_int (meta->h, 20);
-  gst_buffer_unref (buffer);
-  gst_harness_teardown (h);
 }
 
 /* These do not depend on the size. */

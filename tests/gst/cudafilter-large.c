@@ -55,7 +55,7 @@ assert_is_refused (const gchar *property, const gchar *value, const gchar *word)
       "! vkgdrupload ! cudafilter name=filter ! fakesink");
   GstElement *filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
   gint64 start = get_cpu_time (), time;
-  GError *error;
+  g_autoptr (GError) error = NULL;
 
   g_object_set (filter, property, value, NULL);
   gst_object_unref (filter);
@@ -64,7 +64,6 @@ assert_is_refused (const gchar *property, const gchar *value, const gchar *word)
   time = get_cpu_time () - start;
   fail_unless (strstr (error->message, word) != NULL, "%.300s", error->message);
   fail_unless (time < test_limit (SOON), "%" G_GINT64_FORMAT " us", time);
-  g_error_free (error);
 }
 
 static const struct {
@@ -78,10 +77,9 @@ static const struct {
 
 TEST_LOOP (strings, G_N_ELEMENTS (strings))
 {
-  gchar *text = repeat (strings[__i__].piece, LARGE);
+  g_autofree gchar *text = repeat (strings[__i__].piece, LARGE);
 
   assert_is_refused (strings[__i__].property, text, strings[__i__].word);
-  g_free (text);
 }
 
 static const struct {

@@ -34,43 +34,40 @@ typedef struct {
 static void
 make_compiler (SlowRig *slow)
 {
-  gchar *path = g_build_filename (slow->folder, "c++", NULL);
-  gchar *text = g_strdup_printf ("#!/bin/sh\n"
-                                 "cd '%s' || exit\n"
-                                 "n=0\n"
-                                 "while test -e hold && test $n -lt %d; do\n"
-                                 "  : > held\n"
-                                 "  sleep 0.1\n"
-                                 "  n=$((n + 1))\n"
-                                 "done\n"
-                                 "cd - > /dev/null && exec %s \"$@\"\n",
-      slow->folder, 10 * HOLD_SECONDS,
-      g_getenv ("SOFTCUDA_CXX") ? g_getenv ("SOFTCUDA_CXX") : "c++");
+  g_autofree gchar *path = g_build_filename (slow->folder, "c++", NULL);
+  g_autofree gchar *text =
+      g_strdup_printf ("#!/bin/sh\n"
+                       "cd '%s' || exit\n"
+                       "n=0\n"
+                       "while test -e hold && test $n -lt %d; do\n"
+                       "  : > held\n"
+                       "  sleep 0.1\n"
+                       "  n=$((n + 1))\n"
+                       "done\n"
+                       "cd - > /dev/null && exec %s \"$@\"\n",
+          slow->folder, 10 * HOLD_SECONDS,
+          g_getenv ("SOFTCUDA_CXX") ? g_getenv ("SOFTCUDA_CXX") : "c++");
 
   fail_unless (g_file_set_contents (path, text, -1, NULL));
   fail_unless_equals_int (g_chmod (path, 0755), 0);
   g_setenv ("SOFTCUDA_CXX", path, TRUE);
   g_setenv ("VKGDR_CACHE_DIR", slow->folder, TRUE);
-  g_free (text);
-  g_free (path);
 }
 
 static void
 hold_compiler (SlowRig *slow)
 {
-  gchar *path = g_build_filename (slow->folder, "hold", NULL);
+  g_autofree gchar *path = g_build_filename (slow->folder, "hold", NULL);
 
   fail_unless (g_file_set_contents (path, "", 0, NULL));
-  g_free (path);
 }
 
 static void
 release_compiler (SlowRig *slow)
 {
-  gchar *path = g_build_filename (slow->folder, "hold", NULL);
+  g_autofree gchar *path = g_build_filename (slow->folder, "hold", NULL);
 
   fail_unless_equals_int (g_unlink (path), 0);
-  g_free (path);
 }
 
 /* Waits until a compiler runs, and is held. */
@@ -78,13 +75,12 @@ static void
 wait_held (SlowRig *slow)
 {
   gint64 deadline = g_get_monotonic_time () + 60 * G_TIME_SPAN_SECOND;
-  gchar *path = g_build_filename (slow->folder, "held", NULL);
+  g_autofree gchar *path = g_build_filename (slow->folder, "held", NULL);
 
   while (!g_file_test (path, G_FILE_TEST_EXISTS)) {
     fail_unless (g_get_monotonic_time () < deadline, "no compiler runs");
     g_usleep (5000);
   }
-  g_free (path);
 }
 
 static void

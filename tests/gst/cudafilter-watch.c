@@ -34,11 +34,10 @@ source_clear (Source *source)
 static void
 source_replace (Source *source, const gchar *text)
 {
-  gchar *spare = g_build_filename (source->folder, "spare", NULL);
+  g_autofree gchar *spare = g_build_filename (source->folder, "spare", NULL);
 
   fail_unless (g_file_set_contents (spare, text, -1, NULL));
   fail_unless_equals_int (g_rename (spare, source->path), 0);
-  g_free (spare);
 }
 
 /* Writes to the same file again, as other editors do. */
@@ -290,11 +289,10 @@ TEST (watch_follows_links)
 static void
 replace_link (const gchar *target, const gchar *path)
 {
-  gchar *spare = g_strconcat (path, ".new", NULL);
+  g_autofree gchar *spare = g_strconcat (path, ".new", NULL);
 
   fail_unless_equals_int (symlink (target, spare), 0);
   fail_unless_equals_int (g_rename (spare, path), 0);
-  g_free (spare);
 }
 
 /* The link is replaced by a link to another file. From then on, changes of that
@@ -357,10 +355,9 @@ TEST (watch_follows_a_replaced_folder)
 static void
 source_write (Source *source, const gchar *name, const gchar *text)
 {
-  gchar *path = g_build_filename (source->folder, name, NULL);
+  g_autofree gchar *path = g_build_filename (source->folder, name, NULL);
 
   fail_unless (g_file_set_contents (path, text, -1, NULL));
-  g_free (path);
 }
 
 /* The files are a header, another header that it includes, and a header that

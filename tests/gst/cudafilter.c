@@ -76,11 +76,12 @@ TEST_LOOP (pixel_inverts,
     G_N_ELEMENTS (formats) * (test_is_slow () ? 1 : G_N_ELEMENTS (ranges)))
 {
   GstVideoInfo info;
-  guint8 *noise, *wanted;
-  guint8 *out = shade_noise ("rgba.r = 1.0f - rgba.r;\n"
-                             "rgba.g = 1.0f - rgba.g;\n"
-                             "rgba.b = 1.0f - rgba.b // and alpha stays",
-      __i__, &info, &noise);
+  g_autofree guint8 *noise = NULL, *wanted = NULL;
+  g_autofree guint8 *out =
+      shade_noise ("rgba.r = 1.0f - rgba.r;\n"
+                   "rgba.g = 1.0f - rgba.g;\n"
+                   "rgba.b = 1.0f - rgba.b // and alpha stays",
+          __i__, &info, &noise);
   Picture from, to;
 
   picture_read (&from, &info, noise);
@@ -91,9 +92,6 @@ TEST_LOOP (pixel_inverts,
   fail_unless_equals_int (picture_count_differences (&info, out, wanted, 1), 0);
   picture_clear (&to);
   picture_clear (&from);
-  g_free (wanted);
-  g_free (noise);
-  g_free (out);
 }
 
 /* Colours that RGB cannot represent are not changed either. */
@@ -102,8 +100,9 @@ TEST_LOOP (pixel_leaves_what_it_does_not_change,
 {
   const gchar *nothing[] = { "", ";", "/* nothing */", "rgba.r += 0.0f;" };
   GstVideoInfo info;
-  guint8 *noise;
-  guint8 *out = shade_noise (nothing[__i__ % 4], __i__, &info, &noise);
+  g_autofree guint8 *noise = NULL;
+  g_autofree guint8 *out =
+      shade_noise (nothing[__i__ % 4], __i__, &info, &noise);
   gsize i, size = GST_VIDEO_INFO_SIZE (&info);
 
   /* Only the padding of xRGB is changed: it is set to 255. */
@@ -111,8 +110,6 @@ TEST_LOOP (pixel_leaves_what_it_does_not_change,
     for (i = 0; i < size; i += 4)
       noise[i] = 255;
   fail_unless_equals_int (picture_count_differences (&info, out, noise, 0), 0);
-  g_free (noise);
-  g_free (out);
 }
 
 /* Each name in the scope of the expression has the right value. */
@@ -375,18 +372,15 @@ TEST (kernel_fails_before_the_first_frame)
 static void
 assert_params (Rig *rig, const gchar *text)
 {
-  GstStructure *wanted = gst_structure_from_string (text, NULL);
-  GstStructure *got;
-  gchar *params;
+  g_autoptr (GstStructure) wanted = gst_structure_from_string (text, NULL);
+  g_autoptr (GstStructure) got = NULL;
+  g_autofree gchar *params = NULL;
 
   test_settle (rig->filter);
   params = rig_get_params (rig);
   got = gst_structure_from_string (params, NULL);
   fail_unless (
       gst_structure_is_equal (got, wanted), "%s, not %s", params, text);
-  gst_structure_free (got);
-  gst_structure_free (wanted);
-  g_free (params);
 }
 
 /* The parameters of an effect are known before the first frame. */
@@ -546,7 +540,7 @@ TEST (params_wait_for_their_kernel)
 /* A source may have comments that are not UTF-8. */
 TEST (source_in_another_encoding)
 {
-  gchar *path = NULL;
+  g_autofree gchar *path = NULL;
   gint fd = g_file_open_tmp ("vkgdr-XXXXXX.cu", &path, NULL);
   Rig rig;
 
@@ -562,7 +556,6 @@ TEST (source_in_another_encoding)
   fail_unless_equals_int (rig_red (&rig), 7);
   rig_clear (&rig);
   g_unlink (path);
-  g_free (path);
 }
 
 /* Parameters that were set with a kernel that does not compile are used with
@@ -614,8 +607,10 @@ set_all_the_time (gpointer user_data)
 {
   const guint8 results[] = { 50, 25, 100 };
   Setter *setter = user_data;
-  GstStructure *gain = gst_structure_from_string ("params,gain=0.5", NULL);
-  GstStructure *less = gst_structure_from_string ("params,gain=0.25", NULL);
+  g_autoptr (GstStructure) gain =
+      gst_structure_from_string ("params,gain=0.5", NULL);
+  g_autoptr (GstStructure) less =
+      gst_structure_from_string ("params,gain=0.25", NULL);
   guint i;
 
   for (i = 0; !g_atomic_int_get (&setter->stop); i++) {
@@ -632,8 +627,6 @@ set_all_the_time (gpointer user_data)
     g_clear_pointer (&params, gst_structure_free);
     g_usleep (500);
   }
-  gst_structure_free (less);
-  gst_structure_free (gain);
   return NULL;
 }
 

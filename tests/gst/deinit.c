@@ -30,13 +30,12 @@ static gint is_done;
 static void
 play (void)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "videotestsrc num-buffers=4 ! video/x-raw,width=64,height=64 "
       "! vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload ! fakesink");
   GError *error = test_play_result (pipeline);
 
   fail_unless (!error, "%s", error ? error->message : "");
-  gst_object_unref (pipeline);
 }
 
 static void
@@ -50,17 +49,14 @@ finish (gpointer user_data)
 static void
 release_later (guint ms)
 {
-  GstVkgdrContext *context = test_context_new ();
-  GstVkgdrStream *stream = test_stream_new (context);
-  GstVkgdrFence *fence;
+  g_autoptr (GstVkgdrContext) context = test_context_new ();
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (context);
+  g_autoptr (GstVkgdrFence) fence = NULL;
 
   test_stream_delay (stream, ms, NULL);
   fence = gst_vkgdr_stream_record (stream, NULL);
   fail_unless (fence != NULL);
   gst_vkgdr_fence_release_later (fence, finish, NULL);
-  gst_vkgdr_fence_unref (fence);
-  gst_object_unref (stream);
-  gst_object_unref (context);
 }
 
 /* Returns the number of threads of this process whose names begin with

@@ -195,7 +195,7 @@ flip_grid (const gint *from, gint width, gint height, gint method,
   gboolean turns = method == 1 || method == 3 || method >= 6;
   gint turned_width = turns ? height : width;
   gint turned_height = turns ? width : height;
-  gint *turned = g_new (gint, width * height);
+  g_autofree gint *turned = g_new (gint, width * height);
   gint *to = g_new (gint, out_width * out_height);
   gint x, y;
 
@@ -213,7 +213,6 @@ flip_grid (const gint *from, gint width, gint height, gint method,
 
       to[y * out_width + x] = turned[v * turned_width + u];
     }
-  g_free (turned);
   return to;
 }
 
@@ -223,9 +222,10 @@ static void
 flip_pixels (const Picture *in, const Channel *from, const Picture *out,
     Channel *to, gint method)
 {
-  gint *spread = g_new (gint, in->width * in->height), *flipped;
-  gdouble *sum = g_new0 (gdouble, to->width * to->height);
-  gint *count = g_new0 (gint, to->width * to->height);
+  g_autofree gint *spread = g_new (gint, in->width * in->height),
+                  *flipped = NULL;
+  g_autofree gdouble *sum = g_new0 (gdouble, to->width * to->height);
+  g_autofree gint *count = g_new0 (gint, to->width * to->height);
   gint x, y, i;
 
   for (y = 0; y < in->height; y++)
@@ -242,10 +242,6 @@ flip_pixels (const Picture *in, const Channel *from, const Picture *out,
     }
   for (i = 0; i < to->width * to->height; i++)
     to->value[i] = (gint) floor (sum[i] / count[i] + 0.5);
-  g_free (flipped);
-  g_free (spread);
-  g_free (count);
-  g_free (sum);
 }
 
 static void

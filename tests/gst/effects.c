@@ -133,12 +133,13 @@ check_frame (const GstEffect *effect, GstVkgdrKernel *kernel,
 {
   FrameLayout in_layout = frame_layout (in_info, padded);
   FrameLayout out_layout = frame_layout (out_info, padded);
-  guint8 *noise = frame_noise (in_info), *got;
-  guint8 *wanted = g_malloc0 (GST_VIDEO_INFO_SIZE (out_info));
-  GstBuffer *in = frame_new (frame_context, in_info, &in_layout, noise);
-  GstBuffer *out = in_place
-                       ? gst_buffer_ref (in)
-                       : frame_new (frame_context, out_info, &out_layout, NULL);
+  g_autofree guint8 *noise = frame_noise (in_info), *got = NULL;
+  g_autofree guint8 *wanted = g_malloc0 (GST_VIDEO_INFO_SIZE (out_info));
+  g_autoptr (GstBuffer) in =
+      frame_new (frame_context, in_info, &in_layout, noise);
+  g_autoptr (GstBuffer) out =
+      in_place ? gst_buffer_ref (in)
+               : frame_new (frame_context, out_info, &out_layout, NULL);
   gint tolerance = effect_reference_find (effect->name)->tolerance;
   GError *error = NULL;
   guint differences;
@@ -156,12 +157,6 @@ check_frame (const GstEffect *effect, GstVkgdrKernel *kernel,
       GST_VIDEO_INFO_NAME (out_info), GST_VIDEO_INFO_WIDTH (out_info),
       GST_VIDEO_INFO_HEIGHT (out_info), padded ? " padded" : "",
       in_place ? " in place" : "", differences, tolerance);
-
-  gst_buffer_unref (out);
-  gst_buffer_unref (in);
-  g_free (got);
-  g_free (wanted);
-  g_free (noise);
 }
 
 /* Checks the effect with an output of the input's format, and of the size that
@@ -203,7 +198,7 @@ TEST_FIXTURE (frame_setup, frame_teardown);
 TEST_LOOP (effect_is_as_described, G_N_ELEMENTS (cases))
 {
   const GstEffect *effect = gst_effect_find (cases[__i__].effect);
-  GstVkgdrKernel *kernel = frame_effect (frame_context, effect);
+  g_autoptr (GstVkgdrKernel) kernel = frame_effect (frame_context, effect);
   GstStructure *params = make_params (effect, cases[__i__].params);
   guint f, s;
 
@@ -212,7 +207,6 @@ TEST_LOOP (effect_is_as_described, G_N_ELEMENTS (cases))
       if (!is_left_out (f + s + __i__, G_N_ELEMENTS (sizes)))
         check_like (effect, kernel, params, f, s);
   g_clear_pointer (&params, gst_structure_free);
-  gst_object_unref (kernel);
 }
 
 /* Checks the effects that convert formats, from each format to each format. */
@@ -220,7 +214,7 @@ TEST_LOOP (effect_converts_format, count_effects ())
 {
   const GstEffect *effect = &gst_effects_list ()[__i__];
   GstStructure *params;
-  GstVkgdrKernel *kernel;
+  g_autoptr (GstVkgdrKernel) kernel = NULL;
   GstVideoInfo in_info, out_info;
   guint from, to, width;
 
@@ -240,7 +234,6 @@ TEST_LOOP (effect_converts_format, count_effects ())
         check_frame (effect, kernel, params, &in_info, &out_info, FALSE, FALSE);
       }
   g_clear_pointer (&params, gst_structure_free);
-  gst_object_unref (kernel);
 }
 
 /* Sizes for the effects that scale: smaller, larger, one pixel, and larger in
@@ -282,8 +275,8 @@ TEST_LOOP (effect_scales, G_N_ELEMENTS (scalers))
 {
   static const guint others[] = { 0, 5, 9, 16 };
   const GstEffect *effect = gst_effect_find (scalers[__i__].effect);
-  GstVkgdrKernel *kernel = frame_effect (frame_context, effect);
-  GstStructure *params = make_params (effect, scalers[__i__].params);
+  g_autoptr (GstVkgdrKernel) kernel = frame_effect (frame_context, effect);
+  g_autoptr (GstStructure) params = make_params (effect, scalers[__i__].params);
   guint f, o;
 
   fail_unless (effect->converts & GST_EFFECT_CONVERTS_SIZE);
@@ -296,8 +289,6 @@ TEST_LOOP (effect_scales, G_N_ELEMENTS (scalers))
       check_scalings (effect, kernel, params, others[o], f);
     }
   }
-  gst_structure_free (params);
-  gst_object_unref (kernel);
 }
 
 /* The result does not depend on the blocks of a launch: some have odd sizes,
@@ -308,7 +299,7 @@ TEST_LOOP (effect_in_any_block, count_effects ())
     { 256, 1 } };
   static const guint some_formats[] = { 0, 8, 12 };
   const GstEffect *effect = &gst_effects_list ()[__i__];
-  GstVkgdrKernel *kernel = frame_effect (frame_context, effect);
+  g_autoptr (GstVkgdrKernel) kernel = frame_effect (frame_context, effect);
   GstStructure *params = make_params (effect, NULL);
   GError *error = NULL;
   GstVideoInfo info;
@@ -330,7 +321,6 @@ TEST_LOOP (effect_in_any_block, count_effects ())
     check_frame (effect, kernel, params, &info, &info, FALSE, FALSE);
   }
   g_clear_pointer (&params, gst_structure_free);
-  gst_object_unref (kernel);
 }
 
 TEST (every_effect_has_a_case)

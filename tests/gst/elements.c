@@ -42,16 +42,14 @@ note_buffer (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 static Passed *
 passed_new (GstElement *pipeline, const gchar *element, const gchar *pad_name)
 {
-  GstElement *e = gst_bin_get_by_name (GST_BIN (pipeline), element);
-  GstPad *pad = gst_element_get_static_pad (e, pad_name);
+  g_autoptr (GstElement) e = gst_bin_get_by_name (GST_BIN (pipeline), element);
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (e, pad_name);
   Passed *passed = g_new0 (Passed, 1);
 
   g_mutex_init (&passed->lock);
   passed->buffers = g_ptr_array_new ();
   passed->pointers = g_array_new (FALSE, FALSE, sizeof (guint64));
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, note_buffer, passed, NULL);
-  gst_object_unref (pad);
-  gst_object_unref (e);
   return passed;
 }
 
@@ -93,7 +91,7 @@ static const gchar *zero_copy_sources[] = {
 /* The next element gets the buffer that upstream has written. */
 TEST_LOOP (upload_copies_nothing, G_N_ELEMENTS (zero_copy_sources))
 {
-  GstElement *pipeline =
+  g_autoptr (GstElement) pipeline =
       test_launch ("%s ! identity name=before ! vkgdrupload name=up ! "
                    "fakesink name=after",
           zero_copy_sources[__i__]);
@@ -104,13 +102,12 @@ TEST_LOOP (upload_copies_nothing, G_N_ELEMENTS (zero_copy_sources))
   assert_same (before, after, 10);
   passed_free (after);
   passed_free (before);
-  gst_object_unref (pipeline);
 }
 
 /* The kernel reads the buffer that upstream has written. */
 TEST (kernel_reads_what_was_written)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "videotestsrc num-buffers=10 name=src ! "
       "video/x-raw,format=RGBA,width=64,height=48 ! vkgdrupload ! cudafilter "
       "name=filter ! vkgdrdownload ! fakesink");
@@ -121,29 +118,26 @@ TEST (kernel_reads_what_was_written)
   assert_same (written, read, 10);
   passed_free (read);
   passed_free (written);
-  gst_object_unref (pipeline);
 }
 
 static guint64
 figure_of (GstElement *element, const gchar *field)
 {
-  GstStructure *stats = NULL;
+  g_autoptr (GstStructure) stats = NULL;
   guint64 value = G_MAXUINT64;
 
   g_object_get (element, "stats", &stats, NULL);
   fail_unless (gst_structure_get_uint64 (stats, field, &value), "%s has no %s",
       GST_OBJECT_NAME (element), field);
-  gst_structure_free (stats);
   return value;
 }
 
 static guint64
 figure (GstElement *pipeline, const gchar *element, const gchar *field)
 {
-  GstElement *e = gst_bin_get_by_name (GST_BIN (pipeline), element);
+  g_autoptr (GstElement) e = gst_bin_get_by_name (GST_BIN (pipeline), element);
   guint64 value = figure_of (e, field);
 
-  gst_object_unref (e);
   return value;
 }
 
@@ -155,12 +149,12 @@ check_figures (const gchar *source, const gchar *access, const gchar *field)
 {
   const gchar *fields[] = { "bytes-direct", "bytes-staged", "bytes-dma",
     "bytes-peer", "bytes-copied", "bytes-untouched" };
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "%s ! video/x-raw,format=RGBA,width=64,height=48 ! %s ! vkgdrupload "
       "name=up access=%s ! cudafilter name=filter ! vkgdrdownload name=down ! "
       "fakesink sync=false",
       "videotestsrc num-buffers=10", source, access);
-  GstBus *bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   guint i;
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
@@ -177,8 +171,6 @@ check_figures (const gchar *source, const gchar *access, const gchar *field)
   fail_unless_equals_uint64 (figure (pipeline, "down", "frames"), 10);
   fail_unless_equals_uint64 (figure (pipeline, "down", "bytes-dma"), 122880);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (bus);
-  gst_object_unref (pipeline);
 }
 
 TEST (figures)
@@ -194,10 +186,10 @@ TEST (figures)
  * it has measured one. */
 TEST (kernel_time)
 {
-  GstHarness *h = gst_harness_new_parse (
+  g_autoptr (GstHarness) h = gst_harness_new_parse (
       "vkgdrupload ! cudafilter kernel=blur ! vkgdrdownload");
-  GstElement *filter = gst_harness_find_element (h, "cudafilter");
-  GstStructure *stats = NULL;
+  g_autoptr (GstElement) filter = gst_harness_find_element (h, "cudafilter");
+  g_autoptr (GstStructure) stats = NULL;
   gint64 start = g_get_monotonic_time (); /* microseconds */
   guint64 time = 0;
   guint i;
@@ -212,9 +204,6 @@ TEST (kernel_time)
   fail_unless (
       time > 0
       && time < (guint64) (g_get_monotonic_time () - start) * GST_USECOND);
-  gst_structure_free (stats);
-  gst_object_unref (filter);
-  gst_harness_teardown (h);
 }
 
 /* --- bytes --------------------------------------------------------------- */
@@ -224,7 +213,7 @@ TEST (kernel_time)
 static void
 push_patterns (GstElement *pipeline, guint n, gsize size, guint n_memories)
 {
-  GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  g_autoptr (GstElement) src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
   guint i, m;
 
   for (i = 0; i < n; i++) {
@@ -247,7 +236,6 @@ push_patterns (GstElement *pipeline, guint n, gsize size, guint n_memories)
     gst_app_src_push_buffer (GST_APP_SRC (src), buffer);
   }
   gst_app_src_end_of_stream (GST_APP_SRC (src));
-  gst_object_unref (src);
 }
 
 static const struct {
@@ -270,12 +258,12 @@ static const struct {
  * same content. */
 TEST_LOOP (anything_goes_up_and_down, G_N_ELEMENTS (arbitrary))
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "appsrc name=src format=time caps=%s ! vkgdrupload ! identity name=mid ! "
       "vkgdrdownload ! appsink name=sink",
       arbitrary[__i__].caps);
   Passed *mid = passed_new (pipeline, "mid", "sink");
-  GPtrArray *buffers;
+  g_autoptr (GPtrArray) buffers = NULL;
   guint i;
 
   push_patterns (
@@ -295,8 +283,6 @@ TEST_LOOP (anything_goes_up_and_down, G_N_ELEMENTS (arbitrary))
     fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), i * GST_SECOND);
   }
   passed_free (mid);
-  g_ptr_array_unref (buffers);
-  gst_object_unref (pipeline);
 }
 
 typedef struct {
@@ -334,7 +320,7 @@ write_frames (gpointer user_data)
 static gboolean
 make_pinning_fail (void)
 {
-  GstVkgdrContext *context;
+  g_autoptr (GstVkgdrContext) context = NULL;
 
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
   g_setenv ("SOFTCUDA_FAIL",
@@ -342,7 +328,6 @@ make_pinning_fail (void)
   context = gst_vkgdr_context_new (-1, NULL);
   if (!context)
     return FALSE;
-  gst_object_unref (context);
   return TRUE;
 }
 
@@ -352,7 +337,7 @@ make_pinning_fail (void)
 static void
 check_recycled (gboolean pinning_fails)
 {
-  GstVkgdrContext *context = test_context_new ();
+  g_autoptr (GstVkgdrContext) context = test_context_new ();
   GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
   GstElement *pipeline = test_launch (
       "appsrc name=src format=time max-buffers=1 block=true "
@@ -403,7 +388,6 @@ check_recycled (gboolean pinning_fails)
   gst_context_unref (wrapped);
   /* Pinned memory holds a reference to the context, too. */
   test_assert_last_ref (context);
-  gst_object_unref (context);
 }
 
 TEST (recycled_foreign_memory)
@@ -431,16 +415,17 @@ TEST_LOOP (effect_in_a_pipeline,
       pipeline_effects[__i__ / G_N_ELEMENTS (pipeline_formats)];
   const gchar *format =
       pipeline_formats[__i__ % G_N_ELEMENTS (pipeline_formats)];
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "videotestsrc num-buffers=2 pattern=snow ! "
       "video/x-raw,format=%s,width=35,height=21 ! tee name=t ! queue ! "
       "vkgdrupload ! cudafilter kernel=%s ! vkgdrdownload ! appsink name=sink "
       "t. ! queue ! appsink name=plain sync=false",
       format, effect);
-  GstElement *plain = gst_bin_get_by_name (GST_BIN (pipeline), "plain");
+  g_autoptr (GstElement) plain =
+      gst_bin_get_by_name (GST_BIN (pipeline), "plain");
   GstVideoInfo info;
-  GPtrArray *buffers;
-  GstSample *sample;
+  g_autoptr (GPtrArray) buffers = NULL;
+  g_autoptr (GstSample) sample = NULL;
   GstMapInfo in, out;
   guint8 *expected;
 
@@ -462,21 +447,17 @@ TEST_LOOP (effect_in_a_pipeline,
   g_free (expected);
   gst_buffer_unmap (g_ptr_array_index (buffers, 0), &out);
   gst_buffer_unmap (gst_sample_get_buffer (sample), &in);
-  gst_sample_unref (sample);
-  g_ptr_array_unref (buffers);
-  gst_object_unref (plain);
-  gst_object_unref (pipeline);
 }
 
 /* The rows of the input have padding, which only GstVideoMeta describes. */
 TEST (padded_strides)
 {
-  GstHarness *h = gst_harness_new_parse (
+  g_autoptr (GstHarness) h = gst_harness_new_parse (
       "vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload");
   gsize offset[GST_VIDEO_MAX_PLANES] = { 16 };
   gint stride[GST_VIDEO_MAX_PLANES] = { 48 };
   guint8 data[16 + 48 * 5 + 8];
-  GstBuffer *buffer;
+  g_autoptr (GstBuffer) buffer = NULL;
   GstVideoFrame frame;
   GstVideoInfo info;
   gint x, y;
@@ -499,15 +480,13 @@ TEST (padded_strides)
               &frame, 0))[y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0) + x],
           255 - data[16 + 48 * y + x]);
   gst_video_frame_unmap (&frame);
-  gst_buffer_unref (buffer);
-  gst_harness_teardown (h);
 }
 
 /* --- metadata and caps --------------------------------------------------- */
 
 TEST (metadata_passes)
 {
-  GstHarness *h = gst_harness_new_parse (
+  g_autoptr (GstHarness) h = gst_harness_new_parse (
       "vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload");
   GstBuffer *buffer = gst_buffer_new_allocate (NULL, 16 * 16 * 4, NULL);
   GstReferenceTimestampMeta *reference;
@@ -515,7 +494,7 @@ TEST (metadata_passes)
   GstCaps *caps = gst_caps_new_empty_simple ("timestamp/x-ntp");
   GstSegment segment;
   const GstSegment *got;
-  GstEvent *event;
+  g_autoptr (GstEvent) event = NULL;
 
   gst_harness_set_src_caps_str (
       h, "video/x-raw,format=RGBA,width=16,height=16,framerate=25/1");
@@ -559,8 +538,6 @@ TEST (metadata_passes)
   gst_event_parse_segment (event, &got);
   fail_unless_equals_uint64 (got->start, 3 * GST_SECOND);
   fail_unless_equals_float (got->rate, 2.0);
-  gst_event_unref (event);
-  gst_harness_teardown (h);
 }
 
 TEST (caps_carry_the_feature)
@@ -602,7 +579,7 @@ TEST (caps_carry_the_feature)
  * fields. */
 TEST_LOOP (alternating_fields, 2)
 {
-  GstHarness *h = gst_harness_new_parse (
+  g_autoptr (GstHarness) h = gst_harness_new_parse (
       "vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload");
   GstCaps *fields =
       gst_caps_from_string ("video/x-raw(format:Interlaced)," FIELDS);
@@ -632,7 +609,6 @@ TEST_LOOP (alternating_fields, 2)
   fail_unless (test_matches (map.data, map.size, 5));
   gst_buffer_unmap (out, &map);
   gst_buffer_unref (out);
-  gst_harness_teardown (h);
 }
 
 /* --- changes in mid-stream ----------------------------------------------- */
@@ -644,7 +620,7 @@ TEST (renegotiation)
     "RGBA,width=32,height=16" };
   static const gsize sizes[] = { 32 * 16 * 4, 64 * 48 * 3 / 2, 8 * 5,
     32 * 16 * 4 };
-  GstHarness *h = gst_harness_new_parse (
+  g_autoptr (GstHarness) h = gst_harness_new_parse (
       "vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload");
   guint i, k;
 
@@ -680,17 +656,16 @@ TEST (renegotiation)
       g_free (data);
     }
   }
-  gst_harness_teardown (h);
 }
 
 TEST (flush_and_seek)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "videotestsrc num-buffers=2000 ! "
       "video/x-raw,format=RGBA,width=64,height=48,framerate=1000/1 ! "
       "vkgdrupload ! cudafilter kernel=invert ! queue ! vkgdrdownload ! "
       "fakesink name=after sync=false");
-  GstBus *bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   GstMessage *message;
   guint i;
 
@@ -712,16 +687,14 @@ TEST (flush_and_seek)
   fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_EOS);
   gst_message_unref (message);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (bus);
-  gst_object_unref (pipeline);
 }
 
 TEST (kernel_and_params_change_while_playing)
 {
-  GstHarness *h = gst_harness_new_parse (
+  g_autoptr (GstHarness) h = gst_harness_new_parse (
       "vkgdrupload ! cudafilter name=f kernel=copy ! vkgdrdownload");
-  GstElement *filter = gst_harness_find_element (h, "cudafilter");
-  GstStructure *params =
+  g_autoptr (GstElement) filter = gst_harness_find_element (h, "cudafilter");
+  g_autoptr (GstStructure) params =
       gst_structure_from_string ("params,gain=(float)2.0", NULL);
   guint8 expected[] = { 50, 205, 100 };
   guint i;
@@ -745,26 +718,21 @@ TEST (kernel_and_params_change_while_playing)
     fail_unless_equals_int (byte, expected[i]);
     gst_buffer_unref (buffer);
   }
-  gst_structure_free (params);
-  gst_object_unref (filter);
-  gst_harness_teardown (h);
 }
 
 /* --- several at once ----------------------------------------------------- */
 
 TEST (tee_with_a_branch_on_the_cpu)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "videotestsrc num-buffers=30 pattern=snow ! "
       "video/x-raw,format=GRAY8,width=64,height=48 ! vkgdrupload ! tee name=t "
       "t. ! queue ! cudafilter kernel=blur ! vkgdrdownload ! fakesink "
       "t. ! queue ! vkgdrdownload ! appsink name=sink "
       "t. ! queue ! filesink location=/dev/null buffer-mode=unbuffered");
-  GPtrArray *buffers = test_play_buffers (pipeline);
+  g_autoptr (GPtrArray) buffers = test_play_buffers (pipeline);
 
   fail_unless_equals_int (buffers->len, 30);
-  g_ptr_array_unref (buffers);
-  gst_object_unref (pipeline);
 }
 
 TEST (two_pipelines_at_once)
@@ -798,7 +766,7 @@ TEST (two_pipelines_at_once)
 
 TEST (elements_share_a_context)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "videotestsrc num-buffers=1 ! "
       "video/x-raw,format=RGBA,width=64,height=48 ! vkgdrupload name=a ! "
       "cudafilter name=b ! queue ! cudafilter name=c ! vkgdrdownload name=d ! "
@@ -820,14 +788,13 @@ TEST (elements_share_a_context)
     gst_object_unref (e);
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (pipeline);
 }
 
 /* An element outside of a pipeline uses the context that was set on it at every
  * start. */
 TEST (context_is_kept_over_a_stop)
 {
-  GstVkgdrContext *context = test_context_new ();
+  g_autoptr (GstVkgdrContext) context = test_context_new ();
   GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
   const gchar *names[] = { "vkgdrupload", "cudafilter", "vkgdrdownload" };
   guint i, k;
@@ -847,7 +814,6 @@ TEST (context_is_kept_over_a_stop)
   }
   gst_context_unref (wrapped);
   test_assert_last_ref (context);
-  gst_object_unref (context);
 }
 
 typedef struct {
@@ -861,7 +827,8 @@ static gpointer
 ask_and_set (gpointer user_data)
 {
   Neighbour *neighbour = user_data;
-  GstPad *pad = gst_element_get_static_pad (neighbour->element, "src");
+  g_autoptr (GstPad) pad =
+      gst_element_get_static_pad (neighbour->element, "src");
 
   while (!g_atomic_int_get (&neighbour->stop)) {
     GstQuery *query = gst_query_new_context (GST_VKGDR_CONTEXT_TYPE);
@@ -871,7 +838,6 @@ ask_and_set (gpointer user_data)
     gst_element_set_context (neighbour->element, neighbour->context);
     g_thread_yield ();
   }
-  gst_object_unref (pad);
   return NULL;
 }
 
@@ -910,9 +876,10 @@ TEST (context_in_several_threads)
  * This also works if they start first: elements near the sink start first. */
 TEST (a_chosen_device_counts_from_the_beginning)
 {
-  GstElement *up = gst_element_factory_make ("vkgdrupload", NULL);
-  GstElement *filter = gst_element_factory_make ("cudafilter", NULL);
-  GstElement *down = gst_element_factory_make ("vkgdrdownload", NULL);
+  g_autoptr (GstElement) up = gst_element_factory_make ("vkgdrupload", NULL);
+  g_autoptr (GstElement) filter = gst_element_factory_make ("cudafilter", NULL);
+  g_autoptr (GstElement) down =
+      gst_element_factory_make ("vkgdrdownload", NULL);
   gint n = gst_vkgdr_device_count (NULL);
   GstVkgdrContext *context;
 
@@ -944,9 +911,6 @@ TEST (a_chosen_device_counts_from_the_beginning)
   gst_element_set_state (filter, GST_STATE_NULL);
   gst_element_set_state (up, GST_STATE_NULL);
   gst_element_unlink_many (up, filter, down, NULL);
-  gst_object_unref (up);
-  gst_object_unref (filter);
-  gst_object_unref (down);
 }
 
 /* A context of the last device. If there are several devices, it is not the
@@ -1014,8 +978,9 @@ assert_frame_in (
  * Memory of another device is copied without the CPU. */
 TEST_LOOP (memory_of_another_context, G_N_ELEMENTS (takers))
 {
-  GstHarness *h = gst_harness_new_parse (takers[__i__].launch);
-  GstElement *taker = gst_harness_find_element (h, takers[__i__].name);
+  g_autoptr (GstHarness) h = gst_harness_new_parse (takers[__i__].launch);
+  g_autoptr (GstElement) taker =
+      gst_harness_find_element (h, takers[__i__].name);
   GstVkgdrContext *theirs = last_context (), *ours;
   guint64 copied = 20 * 256 * 64;
   guint i;
@@ -1037,15 +1002,13 @@ TEST_LOOP (memory_of_another_context, G_N_ELEMENTS (takers))
   }
   if (__i__ == 0)
     fail_unless_equals_uint64 (figure_of (taker, "bytes-peer"), copied);
-  gst_object_unref (taker);
-  gst_harness_teardown (h);
   gst_object_unref (theirs);
 }
 
 /* The context of the application is preferred to a new one. */
 TEST (context_of_the_application)
 {
-  GstVkgdrContext *context = test_context_new ();
+  g_autoptr (GstVkgdrContext) context = test_context_new ();
   GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
   GstElement *pipeline = test_launch (
       "videotestsrc num-buffers=1 ! vkgdrupload name=a ! fakesink");
@@ -1062,7 +1025,6 @@ TEST (context_of_the_application)
   gst_object_unref (pipeline);
   gst_context_unref (wrapped);
   test_assert_last_ref (context);
-  gst_object_unref (context);
 }
 
 static GstBusSyncReply
@@ -1081,19 +1043,18 @@ static void
 assert_context_of (
     GstElement *pipeline, const gchar *name, GstVkgdrContext *context)
 {
-  GstElement *e = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  g_autoptr (GstElement) e = gst_bin_get_by_name (GST_BIN (pipeline), name);
 
   fail_unless (
       gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (e))
       == context);
-  gst_object_unref (e);
 }
 
 /* The application's context is used even if a neighbour queries the context
  * before the element starts. */
 TEST (context_that_the_application_gives_when_asked)
 {
-  GstVkgdrContext *context = test_context_new ();
+  g_autoptr (GstVkgdrContext) context = test_context_new ();
   GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
   GstElement *pipeline =
       test_launch ("videotestsrc num-buffers=1 ! vkgdrupload name=a device=0 ! "
@@ -1111,7 +1072,6 @@ TEST (context_that_the_application_gives_when_asked)
   gst_object_unref (pipeline);
   gst_context_unref (wrapped);
   test_assert_last_ref (context);
-  gst_object_unref (context);
 }
 
 /* --- a slow kernel and a fast source ------------------------------------- */
@@ -1141,7 +1101,7 @@ make_writer_pool (GstVkgdrContext *context, GstCaps *caps, guint n_buffers)
 /* __i__ is 0 for direct access, and 1 for staged access. */
 TEST_LOOP (no_frame_is_torn, 2)
 {
-  GstVkgdrContext *context = test_context_new ();
+  g_autoptr (GstVkgdrContext) context = test_context_new ();
   GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
   gboolean software = gst_vkgdr_context_is_software (context);
   GstElement *pipeline = test_launch (
@@ -1182,14 +1142,13 @@ TEST_LOOP (no_frame_is_torn, 2)
   gst_object_unref (pipeline);
   gst_context_unref (wrapped);
   test_assert_last_ref (context);
-  gst_object_unref (context);
 }
 
 /* --- starts and stops ---------------------------------------------------- */
 
 TEST (thousand_starts_leave_nothing)
 {
-  GstVkgdrContext *context = test_context_new ();
+  g_autoptr (GstVkgdrContext) context = test_context_new ();
   GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
   GstElement *pipeline = test_launch (
@@ -1222,7 +1181,6 @@ TEST (thousand_starts_leave_nothing)
   gst_context_unref (wrapped);
   gst_object_unref (allocator);
   test_assert_last_ref (context);
-  gst_object_unref (context);
 }
 
 /* The same test, but the device is opened and closed each time. */

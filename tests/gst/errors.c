@@ -33,10 +33,9 @@ assert_says (GError *error, ...)
 static GError *
 error_of (const gchar *description)
 {
-  GstElement *pipeline = test_launch ("%s", description);
+  g_autoptr (GstElement) pipeline = test_launch ("%s", description);
   GError *error = test_play_error (pipeline);
 
-  gst_object_unref (pipeline);
   return error;
 }
 
@@ -44,12 +43,11 @@ error_of (const gchar *description)
 static void
 assert_works (void)
 {
-  GstElement *pipeline =
+  g_autoptr (GstElement) pipeline =
       test_launch (SOURCE "vkgdrupload ! cudafilter kernel=invert ! "
                           "vkgdrdownload ! fakesink");
 
   test_play (pipeline);
-  gst_object_unref (pipeline);
 }
 
 /* --- the machine --------------------------------------------------------- */
@@ -59,8 +57,8 @@ assert_works (void)
 static void
 assert_works_without_window (const gchar *reason, const gchar *remedy)
 {
-  GstVkgdrContext *context;
-  GstStructure *description;
+  g_autoptr (GstVkgdrContext) context = NULL;
+  g_autoptr (GstStructure) description = NULL;
   gboolean has_window = TRUE;
   GError *error = NULL;
 
@@ -77,8 +75,6 @@ assert_works_without_window (const gchar *reason, const gchar *remedy)
   fail_unless (
       strstr (gst_structure_get_string (description, "window-remedy"), remedy)
       != NULL);
-  gst_structure_free (description);
-  gst_object_unref (context);
 }
 
 TEST (no_vulkan_loader)
@@ -152,11 +148,11 @@ TEST (device_of_the_environment)
 
 TEST (software_is_told)
 {
-  GstElement *pipeline;
+  g_autoptr (GstElement) pipeline = NULL;
   GstMessage *message;
   GError *warning = NULL;
   guint n = 0;
-  GstBus *bus;
+  g_autoptr (GstBus) bus = NULL;
 
   g_unsetenv ("VKGDR_DRIVER");
   if (!test_is_software ())
@@ -175,8 +171,6 @@ TEST (software_is_told)
   fail_unless_equals_int (n, 1);
   assert_says (warning, "No NVIDIA GPU", "CPU", NULL);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (bus);
-  gst_object_unref (pipeline);
 }
 
 /* --- memory -------------------------------------------------------------- */
@@ -184,7 +178,7 @@ TEST (software_is_told)
 /* A pool that is larger than the window is slower, but works. */
 TEST (full_window)
 {
-  GstElement *pipeline;
+  g_autoptr (GstElement) pipeline = NULL;
 
   g_setenv ("VKGDR_DEBUG", "bar=4M", TRUE);
   pipeline = test_launch (
@@ -192,7 +186,6 @@ TEST (full_window)
       "video/x-raw,format=RGBA,width=1920,height=1080 ! vkgdrupload ! "
       "cudafilter ! queue ! vkgdrdownload ! fakesink");
   test_play (pipeline);
-  gst_object_unref (pipeline);
 }
 
 TEST (full_device)
@@ -276,7 +269,7 @@ has_failed (const gchar *name, guint n)
 static void
 assert_outcome (const gchar *spec, const gchar *call, guint n, Outcome outcome)
 {
-  GstElement *pipeline =
+  g_autoptr (GstElement) pipeline =
       test_launch (SOURCE "vkgdrupload ! cudafilter kernel=invert ! "
                           "vkgdrdownload ! fakesink");
   GError *error = test_play_result (pipeline);
@@ -290,7 +283,6 @@ assert_outcome (const gchar *spec, const gchar *call, guint n, Outcome outcome)
   fail_unless (!error || strstr (error->message, call) != NULL, "%s: %s", spec,
       error ? error->message : "");
   g_clear_error (&error);
-  gst_object_unref (pipeline);
 }
 
 /* Each call fails once, at each place where it is made. If there is an error,
@@ -354,10 +346,10 @@ TEST (bad_kernels)
 
 TEST (location_that_is_no_kernel)
 {
-  gchar *path = NULL;
+  g_autofree gchar *path = NULL;
   gint fd = g_file_open_tmp ("vkgdr-test-XXXXXX", &path, NULL);
   const guint8 garbage[] = { 0xff, 0xfe, 0x00, 0x80, 0x01, 0xc0 };
-  gchar *description;
+  g_autofree gchar *description = NULL;
 
   fail_unless (fd >= 0);
   close (fd);
@@ -367,34 +359,29 @@ TEST (location_that_is_no_kernel)
       SOURCE "vkgdrupload ! cudafilter location=%s ! fakesink", path);
   assert_says (error_of (description), path, "PTX", "cubin", NULL);
   g_unlink (path);
-  g_free (description);
-  g_free (path);
 }
 
 /* --- the stream ---------------------------------------------------------- */
 
 TEST (format_that_kernels_cannot_take)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "videotestsrc num-buffers=3 ! "
       "video/x-raw,format=NV12_64Z32,width=64,height=48 ! vkgdrupload ! "
       "cudafilter ! fakesink");
 
   assert_says (
       test_play_error_with (pipeline, "NV12_64Z32"), "videoconvert", NULL);
-  gst_object_unref (pipeline);
 }
 
 TEST (memory_of_another_kind)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "appsrc name=src format=time caps=\"video/x-raw(memory:VkgdrMemory),"
       "format=RGBA,width=64,height=48,framerate=1/1\" ! cudafilter ! fakesink");
-  GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  g_autoptr (GstElement) src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
 
   gst_app_src_push_buffer (
       GST_APP_SRC (src), gst_buffer_new_allocate (NULL, 12288, NULL));
   assert_says (test_play_error (pipeline), "SystemMemory", "vkgdrupload", NULL);
-  gst_object_unref (src);
-  gst_object_unref (pipeline);
 }

@@ -305,7 +305,7 @@ static void
 run_init (Run *run, guint variant)
 {
   GstAppSinkCallbacks callbacks = { .new_sample = check_sample };
-  GstElement *sink;
+  g_autoptr (GstElement) sink = NULL;
 
   run->side = variants[variant].side;
   run->pipeline = test_launch (
@@ -317,7 +317,6 @@ run_init (Run *run, guint variant)
       variants[variant].access);
   sink = gst_bin_get_by_name (GST_BIN (run->pipeline), "sink");
   gst_app_sink_set_callbacks (GST_APP_SINK (sink), &callbacks, run, NULL);
-  gst_object_unref (sink);
 }
 
 /* Plays to the end, and stops the pipeline. */
@@ -372,8 +371,9 @@ check_works (Run *run, const gchar *what)
 static gboolean
 check_failure (guint variant, Call call, gint n, Manner manner, guint fds)
 {
-  gchar *what = g_strdup_printf ("%s, %s:%d%s", variants[variant].name,
-      call_names[call], n, manner == ONCE ? "" : " and all later ones");
+  g_autofree gchar *what =
+      g_strdup_printf ("%s, %s:%d%s", variants[variant].name, call_names[call],
+          n, manner == ONCE ? "" : " and all later ones");
   gboolean fired;
   GError *error;
   Run run;
@@ -391,7 +391,6 @@ check_failure (guint variant, Call call, gint n, Manner manner, guint fds)
     assert_nothing_lives (what);
     test_assert_fds (fds);
   }
-  g_free (what);
   return fired;
 }
 
@@ -532,7 +531,7 @@ static const gchar *const others[] = {
 static gboolean
 check_other (guint other, Call call, gint n, const gchar *socket)
 {
-  gchar *format =
+  g_autofree gchar *format =
       g_strconcat ("testframes num-buffers=20 ", others[other], NULL);
   GstElement *pipeline = test_launch (format,
       "video/x-raw,format=GRAY8,width=512,height=512,framerate=1000/1", socket);
@@ -554,7 +553,6 @@ check_other (guint other, Call call, gint n, const gchar *socket)
   test_play (pipeline);
   gst_object_unref (pipeline);
   assert_nothing_lives (others[other]);
-  g_free (format);
   return fired;
 }
 

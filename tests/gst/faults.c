@@ -66,10 +66,9 @@ static GstElement *
 launch (const gchar *source, guint limit, const gchar *description)
 {
   GstElement *pipeline = test_launch ("%s", description);
-  GstElement *filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
+  g_autoptr (GstElement) filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
 
   g_object_set (filter, "source", source, "kernel-timeout", limit, NULL);
-  gst_object_unref (filter);
   return pipeline;
 }
 
@@ -78,7 +77,7 @@ launch (const gchar *source, guint limit, const gchar *description)
 static gchar *
 next_error_of (GstElement *pipeline, const gchar *name)
 {
-  GstBus *bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   gint64 deadline = g_get_monotonic_time () + SOON;
   gchar *text = NULL;
 
@@ -98,7 +97,6 @@ next_error_of (GstElement *pipeline, const gchar *name)
     }
     gst_message_unref (message);
   }
-  gst_object_unref (bus);
   return text;
 }
 
@@ -137,7 +135,7 @@ play (GstElement *pipeline)
 static void
 assert_no_more_of (GstElement *pipeline, const gchar *name)
 {
-  GstBus *bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   GstMessage *message;
 
   while ((message = gst_bus_timed_pop_filtered (
@@ -146,7 +144,6 @@ assert_no_more_of (GstElement *pipeline, const gchar *name)
         "%s says it again", name);
     gst_message_unref (message);
   }
-  gst_object_unref (bus);
 }
 
 /* --- a kernel without an end --------------------------------------------- */
@@ -182,14 +179,13 @@ TEST (endless_kernel_on_the_last_frame)
 static gpointer
 map_frame (gpointer data)
 {
-  GstSample *sample =
+  g_autoptr (GstSample) sample =
       gst_app_sink_try_pull_sample (GST_APP_SINK (data), 5 * GST_SECOND);
   gboolean mapped;
   GstMapInfo map;
 
   fail_unless (sample != NULL);
   mapped = gst_buffer_map (gst_sample_get_buffer (sample), &map, GST_MAP_READ);
-  gst_sample_unref (sample);
   return GINT_TO_POINTER (mapped);
 }
 
@@ -248,12 +244,10 @@ watch_memory (GstPad *pad, GstPadProbeInfo *info, gpointer unused)
 static void
 watch_input_of_upload (GstElement *pipeline)
 {
-  GstElement *upload = gst_bin_get_by_name (GST_BIN (pipeline), "upload");
-  GstPad *pad = gst_element_get_static_pad (upload, "sink");
+  g_autoptr (GstElement) upload = gst_bin_get_by_name (GST_BIN (pipeline), "upload");
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (upload, "sink");
 
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, watch_memory, NULL, NULL);
-  gst_object_unref (pad);
-  gst_object_unref (upload);
 }
 
 /* The foreign memory of upstream is pinned. The driver unpins it only when the
@@ -283,12 +277,12 @@ on_failed (GstVkgdrStream *stream, GError *error, gint *n)
  * thread. */
 TEST (launches_behind_endless_kernel)
 {
-  GstVkgdrContext *context = test_context_new ();
-  GstVkgdrStream *stream = test_stream_new (context);
+  g_autoptr (GstVkgdrContext) context = test_context_new ();
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (context);
   GstMemory *memory = test_memory_new (context, 64 * 48);
-  GstBuffer *buffer = gst_buffer_new ();
+  g_autoptr (GstBuffer) buffer = gst_buffer_new ();
   GError *error = NULL;
-  GstVkgdrKernel *kernel = gst_vkgdr_kernel_new_from_source (
+  g_autoptr (GstVkgdrKernel) kernel = gst_vkgdr_kernel_new_from_source (
       context, ENDLESS, NULL, NULL, NULL, &error);
   gint n, failed = 0;
   GstVideoInfo info;
@@ -309,10 +303,6 @@ TEST (launches_behind_endless_kernel)
   fail_if (gst_vkgdr_stream_synchronize (stream, &error));
   assert_says (error->message, "\"endless\" of vkgdrstream");
   g_clear_error (&error);
-  gst_buffer_unref (buffer);
-  gst_object_unref (kernel);
-  gst_object_unref (stream);
-  gst_object_unref (context);
 }
 
 /* The pipeline is stopped before the time limit is over. */
@@ -339,10 +329,9 @@ launch_counted (const gchar *description, gint *frames)
 {
   GstElement *pipeline = test_launch (
       "%s ! fakesink name=sink sync=true signal-handoffs=true", description);
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_autoptr (GstElement) sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
 
   g_signal_connect (sink, "handoff", G_CALLBACK (on_handoff), frames);
-  gst_object_unref (sink);
   return pipeline;
 }
 
@@ -434,28 +423,24 @@ TEST_ONLY_IF (TRUE);
  * kernels together take longer than the limit. */
 TEST (slow_kernels)
 {
-  gchar *source = g_strdup_printf (SLOW, 20);
-  GstElement *pipeline = launch (source, 4 * LIMIT,
+  g_autofree gchar *source = g_strdup_printf (SLOW, 20);
+  g_autoptr (GstElement) pipeline = launch (source, 4 * LIMIT,
       "videotestsrc num-buffers=120 ! "
       "video/x-raw,format=RGBA,width=64,height=48 "
       "! vkgdrupload ! queue max-size-buffers=120 ! cudafilter name=filter ! "
       "queue max-size-buffers=120 ! vkgdrdownload ! fakesink");
 
   test_play (pipeline);
-  gst_object_unref (pipeline);
-  g_free (source);
 }
 
 TEST (no_limit)
 {
-  gchar *source = g_strdup_printf (SLOW, 1200);
-  GstElement *pipeline = launch (source, 0,
+  g_autofree gchar *source = g_strdup_printf (SLOW, 1200);
+  g_autoptr (GstElement) pipeline = launch (source, 0,
       "videotestsrc num-buffers=2 ! video/x-raw,format=RGBA,width=64,height=48 "
       "! " FILTER " ! vkgdrdownload ! fakesink");
 
   test_play (pipeline);
-  gst_object_unref (pipeline);
-  g_free (source);
 }
 
 #define VICTIM " ! cudafilter name=victim kernel-timeout=300"
@@ -471,14 +456,13 @@ static const gchar *const victims[] = {
  * cause. */
 TEST_LOOP (blame, test_is_on_valgrind () ? 0 : G_N_ELEMENTS (victims))
 {
-  gchar *description =
+  g_autofree gchar *description =
       g_strconcat (SOURCE, victims[__i__], " ! vkgdrdownload ! fakesink", NULL);
   GstElement *pipeline = launch (ENDLESS, LIMIT, description);
 
   play (pipeline);
   assert_tells_of_endless (next_error_of (pipeline, NULL));
   stop (pipeline);
-  g_free (description);
 }
 
 /* Waits until the device has done all work of the context. */
@@ -514,9 +498,9 @@ play_soon (GstElement *pipeline)
  * limit. */
 TEST_IF (recovery, !test_is_on_valgrind ())
 {
-  GstVkgdrContext *context = test_context_new ();
-  gchar *source = g_strdup_printf (SLOW, 1000);
-  GstElement *pipeline = launch (source, LIMIT,
+  g_autoptr (GstVkgdrContext) context = test_context_new ();
+  g_autofree gchar *source = g_strdup_printf (SLOW, 1000);
+  g_autoptr (GstElement) pipeline = launch (source, LIMIT,
       "videotestsrc num-buffers=1 ! video/x-raw,format=RGBA,width=64,height=48 "
       "! " FILTER " ! vkgdrdownload ! fakesink");
   GstElement *filter;
@@ -533,9 +517,6 @@ TEST_IF (recovery, !test_is_on_valgrind ())
   g_object_set (filter, "kernel-timeout", 30000, NULL);
   gst_object_unref (filter);
   play_soon (pipeline);
-  gst_object_unref (pipeline);
-  gst_object_unref (context);
-  g_free (source);
 }
 
 /* --- kernels that fail --------------------------------------------------- */
@@ -544,11 +525,10 @@ TEST_IF (recovery, !test_is_on_valgrind ())
 static void
 assert_tells_to_restart (GstElement *pipeline)
 {
-  GError *error = test_play_result (pipeline);
+  g_autoptr (GError) error = test_play_result (pipeline);
 
   fail_unless (error != NULL);
   assert_says (error->message, "restart it");
-  g_error_free (error);
   gst_object_unref (pipeline);
 }
 
@@ -595,7 +575,7 @@ static const struct {
  * kernel it was. */
 TEST_LOOP (fault_in_the_last_frame, G_N_ELEMENTS (last_frames))
 {
-  gchar *description = g_strdup_printf (
+  g_autofree gchar *description = g_strdup_printf (
       "videotestsrc num-buffers=%d ! video/x-raw,format=RGBA,width=64,height=48"
       " ! " FILTER "%s",
       last_frames[__i__].n_frames, last_frames[__i__].rest);
@@ -618,7 +598,6 @@ TEST_LOOP (fault_in_the_last_frame, G_N_ELEMENTS (last_frames))
   gst_message_unref (message);
   gst_object_unref (bus);
   stop (pipeline);
-  g_free (description);
 }
 
 /* The pipeline is stopped while the kernel runs that is going to fail. */

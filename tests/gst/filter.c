@@ -87,12 +87,12 @@ typedef enum { HAS_BUFFER, HAS_MEMORY, HAS_PART, IS_READ_ONLY, N_OTHERS } Other;
 static void
 check_in_place (guint f, guint k)
 {
-  gchar *caps = g_strdup_printf ("video/x-raw" VKGDR
+  g_autofree gchar *caps = g_strdup_printf ("video/x-raw" VKGDR
                                  ",format=%s,width=64,height=48,framerate=1/1",
       formats[f]);
   gsize size = g_str_equal (formats[f], "RGBA") ? 64 * 48 * 4 : 64 * 48 * 3 / 2;
-  GstHarness *h = harness_new_filter (fillers[k].property, fillers[k].value);
-  guint8 *expected = NULL;
+  g_autoptr (GstHarness) h = harness_new_filter (fillers[k].property, fillers[k].value);
+  g_autofree guint8 *expected = NULL;
   Other other;
 
   gst_harness_set_src_caps_str (h, caps);
@@ -138,9 +138,6 @@ check_in_place (guint f, guint k)
     }
     gst_buffer_unref (out);
   }
-  g_free (expected);
-  g_free (caps);
-  gst_harness_teardown (h);
 }
 
 TEST_FIXTURE (test_setup, test_teardown);
@@ -159,7 +156,7 @@ TEST_LOOP (in_place, G_N_ELEMENTS (fillers))
  * place only if the next element reads this meta. */
 TEST (in_place_needs_the_layout)
 {
-  GstHarness *h = harness_new_filter ("kernel", "invert");
+  g_autoptr (GstHarness) h = harness_new_filter ("kernel", "invert");
   gsize offset[GST_VIDEO_MAX_PLANES] = { 64 };
   gint stride[GST_VIDEO_MAX_PLANES] = { 128 };
   guint meta;
@@ -182,7 +179,6 @@ TEST (in_place_needs_the_layout)
     fail_unless_equals_int (out == address, meta);
     gst_buffer_unref (out);
   }
-  gst_harness_teardown (h);
 }
 
 #define CROP " ! videocrop left=6 top=4 right=10 bottom=2"
@@ -190,14 +186,13 @@ TEST (in_place_needs_the_layout)
 static GPtrArray *
 play_cropped (const gchar *format, const gchar *before, const gchar *after)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "videotestsrc num-buffers=3 pattern=smpte ! "
       "video/x-raw,format=%s,width=64,height=48%s ! vkgdrupload%s ! cudafilter "
       "kernel=invert ! vkgdrdownload ! appsink name=sink",
       format, before, after);
   GPtrArray *buffers = test_play_buffers (pipeline);
 
-  gst_object_unref (pipeline);
   return buffers;
 }
 
@@ -208,8 +203,8 @@ TEST_LOOP (crop, 9)
 {
   static const gchar *const formats[] = { "RGBA", "RGB", "GRAY8", "NV12",
     "I420", "YUY2", "AYUV", "Y444", "I420_10LE" };
-  GPtrArray *before = play_cropped (formats[__i__], CROP, "");
-  GPtrArray *after = play_cropped (formats[__i__], "", CROP);
+  g_autoptr (GPtrArray) before = play_cropped (formats[__i__], CROP, "");
+  g_autoptr (GPtrArray) after = play_cropped (formats[__i__], "", CROP);
   GstVideoCropMeta *crop;
   guint i;
 
@@ -226,18 +221,16 @@ TEST_LOOP (crop, 9)
     gst_buffer_unmap (g_ptr_array_index (after, i), &other);
     gst_buffer_unmap (g_ptr_array_index (before, i), &one);
   }
-  g_ptr_array_unref (after);
-  g_ptr_array_unref (before);
 }
 
 /* Regions of interest stay at their places in the picture. A picture that the
  * device cannot cut out is dropped with a warning that says what to do. */
 TEST (crop_meta)
 {
-  GstHarness *h = harness_new_filter ("kernel", "invert");
+  g_autoptr (GstHarness) h = harness_new_filter ("kernel", "invert");
   const gsize offset[] = { 0 };
   const gint stride[] = { 128 };
-  GstBus *bus = gst_bus_new ();
+  g_autoptr (GstBus) bus = gst_bus_new ();
   GstVideoRegionOfInterestMeta *roi;
   GstVideoCropMeta *crop;
   GstMessage *message;
@@ -268,14 +261,12 @@ TEST (crop_meta)
   fail_unless (message != NULL);
   gst_message_unref (message);
   gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_harness_teardown (h);
 }
 
 /* Kernels that work in place alternate with others. */
 TEST (in_place_changes)
 {
-  GstHarness *h = harness_new_filter ("kernel", "invert");
+  g_autoptr (GstHarness) h = harness_new_filter ("kernel", "invert");
   const gchar *names[] = { "invert", "blur", "copy", "sobel" };
   guint i;
 
@@ -291,14 +282,13 @@ TEST (in_place_changes)
     fail_unless_equals_int (out == address, i % 2 == 0);
     gst_buffer_unref (out);
   }
-  gst_harness_teardown (h);
 }
 
 /* Checks the metadata of a buffer, in place and in another buffer. */
 TEST_LOOP (metadata, 2)
 {
-  GstHarness *h = harness_new_filter ("kernel", __i__ ? "blur" : "invert");
-  GstCaps *reference = gst_caps_new_empty_simple ("timestamp/x-test");
+  g_autoptr (GstHarness) h = harness_new_filter ("kernel", __i__ ? "blur" : "invert");
+  g_autoptr (GstCaps) reference = gst_caps_new_empty_simple ("timestamp/x-test");
   GstBuffer *in = buffer_new (64 * 48 * 4, 0), *out;
   GstVideoRegionOfInterestMeta *roi;
 
@@ -328,17 +318,15 @@ TEST_LOOP (metadata, 2)
       gst_buffer_get_n_meta (out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE),
       1);
   gst_buffer_unref (out);
-  gst_caps_unref (reference);
-  gst_harness_teardown (h);
 }
 
 /* Before GStreamer 1.28, a region of interest would be at the wrong place in a
  * turned or mirrored picture, so it is dropped. Other metas stay. */
 TEST_LOOP (flip_drops_regions, 8)
 {
-  gchar *params = g_strdup_printf ("params,method=(int)%d", __i__);
-  GstHarness *h = harness_new_filter ("kernel", "flip");
-  GstCaps *reference = gst_caps_new_empty_simple ("timestamp/x-test");
+  g_autofree gchar *params = g_strdup_printf ("params,method=(int)%d", __i__);
+  g_autoptr (GstHarness) h = harness_new_filter ("kernel", "flip");
+  g_autoptr (GstCaps) reference = gst_caps_new_empty_simple ("timestamp/x-test");
   GstBuffer *in = buffer_new (48 * 48 * 4, 0), *out;
 
   gst_util_set_object_arg (G_OBJECT (h->element), "params", params);
@@ -352,9 +340,6 @@ TEST_LOOP (flip_drops_regions, 8)
       __i__ == 0 || GST_CHECK_VERSION (1, 27, 0));
   fail_unless (gst_buffer_get_reference_timestamp_meta (out, reference));
   gst_buffer_unref (out);
-  gst_caps_unref (reference);
-  gst_harness_teardown (h);
-  g_free (params);
 }
 
 TEST_FIXTURE (NULL, NULL);
@@ -363,13 +348,13 @@ TEST_FIXTURE (NULL, NULL);
  * not change the frames of the other branch. */
 TEST (tee)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "appsrc name=src format=time caps=video/x-raw,format=GRAY8,width=64,"
       "height=48,framerate=1/1 ! vkgdrupload ! tee name=t  t. ! queue ! "
       "cudafilter kernel=invert ! vkgdrdownload ! fakesink  t. ! queue ! "
       "vkgdrdownload ! appsink name=sink");
-  GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
-  GPtrArray *buffers;
+  g_autoptr (GstElement) src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  g_autoptr (GPtrArray) buffers = NULL;
   guint8 data[64 * 48];
   guint i;
 
@@ -385,9 +370,6 @@ TEST (tee)
     gst_buffer_extract (g_ptr_array_index (buffers, i), 0, data, sizeof (data));
     fail_unless (test_matches (data, sizeof (data), i));
   }
-  g_ptr_array_unref (buffers);
-  gst_object_unref (src);
-  gst_object_unref (pipeline);
 }
 
 /* --- caps ---------------------------------------------------------------- */
@@ -459,7 +441,7 @@ harness_new_between (
 {
   GstHarness *h =
       gst_harness_new_parse ("vkgdrupload ! cudafilter ! vkgdrdownload");
-  GstElement *filter = gst_harness_find_element (h, "cudafilter");
+  g_autoptr (GstElement) filter = gst_harness_find_element (h, "cudafilter");
 
   /* A harness has already started the filter, so these properties are checked
    * with the first frame. */
@@ -468,7 +450,6 @@ harness_new_between (
     gst_util_set_object_arg (G_OBJECT (filter), "output-caps", output_caps);
   if (downstream)
     gst_harness_set_sink_caps_str (h, downstream);
-  gst_object_unref (filter);
   return h;
 }
 
@@ -502,14 +483,14 @@ push_frame (GstHarness *h, const gchar *caps_text)
 
 TEST_LOOP (conversions, G_N_ELEMENTS (conversions))
 {
-  gchar *input = g_strconcat ("video/x-raw,framerate=25/1,interlace-mode="
+  g_autofree gchar *input = g_strconcat ("video/x-raw,framerate=25/1,interlace-mode="
                               "progressive,",
       conversions[__i__].input, NULL);
-  gchar *asked = raw (conversions[__i__].asked);
-  gchar *downstream = raw (conversions[__i__].downstream);
-  gchar *expected = raw (conversions[__i__].expected);
-  GstHarness *h = harness_new_between (NEAREST, asked, downstream);
-  GstCaps *part = gst_caps_from_string (expected), *caps;
+  g_autofree gchar *asked = raw (conversions[__i__].asked);
+  g_autofree gchar *downstream = raw (conversions[__i__].downstream);
+  g_autofree gchar *expected = raw (conversions[__i__].expected);
+  g_autoptr (GstHarness) h = harness_new_between (NEAREST, asked, downstream);
+  g_autoptr (GstCaps) part = gst_caps_from_string (expected), caps = NULL;
 
   push_frame (h, input);
   caps = gst_pad_get_current_caps (h->sinkpad);
@@ -522,24 +503,17 @@ TEST_LOOP (conversions, G_N_ELEMENTS (conversions))
   if (conversions[__i__].missing)
     fail_unless (!gst_structure_has_field (
         gst_caps_get_structure (caps, 0), conversions[__i__].missing));
-  gst_caps_unref (caps);
-  gst_caps_unref (part);
-  gst_harness_teardown (h);
-  g_free (expected);
-  g_free (downstream);
-  g_free (asked);
-  g_free (input);
 }
 
 /* The output has another format and half the size. */
 TEST (converted_bytes)
 {
-  GstHarness *h = harness_new_between (
+  g_autoptr (GstHarness) h = harness_new_between (
       "__global__ void red (VkgdrFrame in, VkgdrFrame out) { " AT
       "if (x < out.width && y < out.height) vkgdr_put (out, 0, x, y, "
       "vkgdr_get (in, 0, 2 * x, 2 * y)); }",
       "video/x-raw,format=GRAY8,width=16,height=12", NULL);
-  GstBuffer *buffer;
+  g_autoptr (GstBuffer) buffer = NULL;
   guint8 *data = g_malloc (32 * 24 * 4), half[16 * 12];
   guint x, y;
 
@@ -553,9 +527,7 @@ TEST (converted_bytes)
   for (y = 0; y < 12; y++)
     for (x = 0; x < 16; x++)
       fail_unless_equals_int (half[16 * y + x], data[4 * (32 * 2 * y + 2 * x)]);
-  gst_buffer_unref (buffer);
   g_free (data);
-  gst_harness_teardown (h);
 }
 
 #define COPY "__global__ void copy (VkgdrSamples in, VkgdrSamples out) { }"
@@ -581,22 +553,20 @@ static const struct {
 /* If caps cannot be made, the element that cannot make them posts the error. */
 TEST_LOOP (impossible_caps, G_N_ELEMENTS (impossible))
 {
-  GstElement *pipeline = test_launch ("%s ! cudafilter %s ! fakesink",
+  g_autoptr (GstElement) pipeline = test_launch ("%s ! cudafilter %s ! fakesink",
       impossible[__i__].before, impossible[__i__].properties);
-  GError *error = test_play_error_with (pipeline, impossible[__i__].word);
+  g_autoptr (GError) error = test_play_error_with (pipeline, impossible[__i__].word);
 
   fail_unless (error->domain == GST_STREAM_ERROR, "%s", error->message);
-  g_error_free (error);
-  gst_object_unref (pipeline);
 }
 
 static void
 check_size (GstHarness *h, gint width, gint height)
 {
   GstElement *filter = gst_harness_find_element (h, "cudafilter");
-  GstBuffer *buffer;
+  g_autoptr (GstBuffer) buffer = NULL;
   GstVideoInfo info;
-  GstCaps *caps;
+  g_autoptr (GstCaps) caps = NULL;
 
   test_settle (filter);
   gst_object_unref (filter);
@@ -608,15 +578,13 @@ check_size (GstHarness *h, gint width, gint height)
   fail_unless_equals_int (GST_VIDEO_INFO_HEIGHT (&info), height);
   fail_unless_equals_int (
       gst_buffer_get_size (buffer), GST_VIDEO_INFO_SIZE (&info));
-  gst_caps_unref (caps);
-  gst_buffer_unref (buffer);
 }
 
 /* output-caps and the kernel change while frames pass. */
 TEST (negotiated_again)
 {
-  GstHarness *h = harness_new_between (NEAREST, NULL, NULL);
-  GstElement *filter = gst_harness_find_element (h, "cudafilter");
+  g_autoptr (GstHarness) h = harness_new_between (NEAREST, NULL, NULL);
+  g_autoptr (GstElement) filter = gst_harness_find_element (h, "cudafilter");
 
   gst_harness_set_src_caps_str (
       h, "video/x-raw,format=RGBA,width=64,height=48,framerate=1/1");
@@ -633,19 +601,17 @@ TEST (negotiated_again)
   gst_harness_set_src_caps_str (
       h, "video/x-raw,format=GRAY8,width=128,height=96,framerate=1/1");
   check_size (h, 128, 96);
-  gst_object_unref (filter);
-  gst_harness_teardown (h);
 }
 
 /* The effect computes its output's size, which depends on a parameter. A frame
  * that is rotated by 90 degrees has the inverse pixel-aspect-ratio. */
 TEST (effect_with_a_size)
 {
-  GstHarness *h = gst_harness_new_parse (
+  g_autoptr (GstHarness) h = gst_harness_new_parse (
       "vkgdrupload ! cudafilter kernel=flip params=params,method=0 ! "
       "vkgdrdownload");
-  GstElement *filter = gst_harness_find_element (h, "cudafilter");
-  GstStructure *params = gst_structure_new (
+  g_autoptr (GstElement) filter = gst_harness_find_element (h, "cudafilter");
+  g_autoptr (GstStructure) params = gst_structure_new (
       "params", "method", G_TYPE_INT, GST_VIDEO_ORIENTATION_90R, NULL);
   GstCaps *caps;
   gint n = 0, d = 0;
@@ -664,16 +630,13 @@ TEST (effect_with_a_size)
   gst_caps_unref (caps);
   g_object_set (filter, "kernel", "invert", "params", NULL, NULL);
   check_size (h, 64, 48);
-  gst_structure_free (params);
-  gst_object_unref (filter);
-  gst_harness_teardown (h);
 }
 
 TEST (impossible_while_playing)
 {
-  GstHarness *h = harness_new_between (NEAREST, NULL, NULL);
-  GstElement *filter = gst_harness_find_element (h, "cudafilter");
-  GstBus *bus = gst_bus_new ();
+  g_autoptr (GstHarness) h = harness_new_between (NEAREST, NULL, NULL);
+  g_autoptr (GstElement) filter = gst_harness_find_element (h, "cudafilter");
+  g_autoptr (GstBus) bus = gst_bus_new ();
   GstMessage *message;
   GError *error = NULL;
 
@@ -693,9 +656,6 @@ TEST (impossible_while_playing)
   g_error_free (error);
   gst_message_unref (message);
   gst_element_set_bus (h->element, NULL);
-  gst_object_unref (bus);
-  gst_object_unref (filter);
-  gst_harness_teardown (h);
 }
 
 /* --- audio and bytes ----------------------------------------------------- */
@@ -723,9 +683,9 @@ static GstBuffer *
 filter_once (
     const gchar *properties, const gchar *caps, gconstpointer data, gsize size)
 {
-  gchar *text = g_strdup_printf (
+  g_autofree gchar *text = g_strdup_printf (
       "vkgdrupload ! cudafilter name=f %s ! vkgdrdownload", properties);
-  GstHarness *h = gst_harness_new_parse (text);
+  g_autoptr (GstHarness) h = gst_harness_new_parse (text);
   GstBuffer *buffer;
 
   gst_harness_set_src_caps_str (h, caps);
@@ -735,15 +695,13 @@ filter_once (
   fail_unless (buffer != NULL);
   fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), 77);
   fail_unless_equals_int (gst_buffer_get_size (buffer), size);
-  gst_harness_teardown (h);
-  g_free (text);
   return buffer;
 }
 
 TEST (audio_int)
 {
   gint16 in[600], out[600];
-  GstBuffer *buffer;
+  g_autoptr (GstBuffer) buffer = NULL;
   guint i;
 
   for (i = 0; i < 600; i++)
@@ -755,13 +713,12 @@ TEST (audio_int)
   gst_buffer_extract (buffer, 0, out, sizeof (out));
   for (i = 0; i < 600; i++)
     fail_unless_equals_int (out[i], in[i] * (gint) (i % 3 + 2));
-  gst_buffer_unref (buffer);
 }
 
 TEST (audio_float)
 {
   gfloat in[1024], out[1024];
-  GstBuffer *buffer;
+  g_autoptr (GstBuffer) buffer = NULL;
   guint i;
 
   for (i = 0; i < 1024; i++)
@@ -772,7 +729,6 @@ TEST (audio_float)
   gst_buffer_extract (buffer, 0, out, sizeof (out));
   for (i = 0; i < 1024; i++)
     fail_unless (out[i] == 2 * in[i]);
-  gst_buffer_unref (buffer);
 }
 
 static const gchar *shapes[] = {
@@ -786,10 +742,10 @@ static const gchar *shapes[] = {
 TEST_LOOP (bytes, G_N_ELEMENTS (shapes))
 {
   gsize size = 65537, i;
-  gchar *properties =
+  g_autofree gchar *properties =
       g_strconcat (shapes[__i__], " params=\"params,mask=(int)90\"", NULL);
-  guint8 *data = g_malloc (size), *out = g_malloc (size);
-  GstBuffer *buffer;
+  g_autofree guint8 *data = g_malloc (size), *out = g_malloc (size);
+  g_autoptr (GstBuffer) buffer = NULL;
 
   test_fill (data, size, 1);
   buffer =
@@ -797,28 +753,22 @@ TEST_LOOP (bytes, G_N_ELEMENTS (shapes))
   gst_buffer_extract (buffer, 0, out, size);
   for (i = 0; i < size; i++)
     test_check_byte (i, out[i], data[i] ^ 90);
-  gst_buffer_unref (buffer);
-  g_free (out);
-  g_free (data);
-  g_free (properties);
 }
 
 /* The first blocks of a file. */
 TEST (file)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "filesrc location=/proc/self/exe blocksize=4096 num-buffers=5 ! "
       "vkgdrupload ! cudafilter source=\"" XOR
       "\" params=\"params,mask=(int)255\" ! vkgdrdownload ! appsink name=sink");
-  GPtrArray *buffers = test_play_buffers (pipeline);
+  g_autoptr (GPtrArray) buffers = test_play_buffers (pipeline);
   guint8 head[4];
 
   fail_unless_equals_int (buffers->len, 5);
   gst_buffer_extract (g_ptr_array_index (buffers, 0), 0, head, 4);
   fail_unless_equals_int (head[0], 0x7f ^ 255);
   fail_unless_equals_int (head[1], 'E' ^ 255);
-  g_ptr_array_unref (buffers);
-  gst_object_unref (pipeline);
 }
 
 static const struct {
@@ -843,12 +793,11 @@ static const struct {
 
 TEST_LOOP (mismatches, G_N_ELEMENTS (mismatches))
 {
-  GstElement *pipeline = test_launch ("%s ! vkgdrupload ! cudafilter %s ! "
+  g_autoptr (GstElement) pipeline = test_launch ("%s ! vkgdrupload ! cudafilter %s ! "
                                       "fakesink",
       mismatches[__i__].before, mismatches[__i__].properties);
 
   g_error_free (test_play_error_with (pipeline, mismatches[__i__].word));
-  gst_object_unref (pipeline);
 }
 
 /* Frames are processed with blocks that the user has chosen. */
@@ -894,7 +843,7 @@ is_border (guint i)
 static void
 check_border (const gchar *description)
 {
-  GstHarness *h = gst_harness_new_parse (description);
+  g_autoptr (GstHarness) h = gst_harness_new_parse (description);
   guint8 data[64 * 48 * 4], out[64 * 48 * 4];
   guint i, n;
 
@@ -912,7 +861,6 @@ check_border (const gchar *description)
       if (i % 4 < 3)
         test_check_byte (i, out[i], is_border (i / 4) ? 255 : data[i]);
   }
-  gst_harness_teardown (h);
 }
 
 TEST_LOOP (cpu_example, 2)
@@ -932,9 +880,9 @@ TEST_LOOP (cpu_example, 2)
 TEST (gpu_example)
 {
   guint8 data[4] = { 100, 0, 200, 9 }, out[4];
-  GstElement *tint;
+  g_autoptr (GstElement) tint = NULL;
   GstBuffer *buffer;
-  GstHarness *h;
+  g_autoptr (GstHarness) h = NULL;
 
   GST_ELEMENT_REGISTER (vkgdrexampletint, NULL);
   h = gst_harness_new_parse (
@@ -954,8 +902,6 @@ TEST (gpu_example)
   gst_buffer_extract (buffer, 0, out, 4);
   gst_buffer_unref (buffer);
   fail_unless (memcmp (data, out, 4) == 0);
-  gst_object_unref (tint);
-  gst_harness_teardown (h);
 }
 
 /* An element that maps frames for the CPU instead of queueing work, and does
@@ -1039,12 +985,12 @@ mapper_init (Mapper *self)
 static void
 check_mapper (const gchar *name, gboolean use_cpu, gboolean in_place)
 {
-  gchar *elements =
+  g_autofree gchar *elements =
       g_strdup_printf ("vkgdrupload ! cudafilter kernel=invert ! %s ! "
                        "cudafilter kernel=invert ! vkgdrdownload",
           name);
-  GstElement *mapper;
-  GstHarness *h;
+  g_autoptr (GstElement) mapper = NULL;
+  g_autoptr (GstHarness) h = NULL;
   guint8 data[64 * 48 * 4], out[64 * 48 * 4];
   guint i, n;
 
@@ -1068,9 +1014,6 @@ check_mapper (const gchar *name, gboolean use_cpu, gboolean in_place)
     for (i = 0; i < sizeof (data); i++)
       test_check_byte (i, out[i], data[i] ^ 0x55);
   }
-  gst_object_unref (mapper);
-  gst_harness_teardown (h);
-  g_free (elements);
 }
 
 TEST_LOOP (mapping_filter, 4)
@@ -1133,8 +1076,8 @@ TEST_LOOP (filter_with_the_cpu_only, 4)
 TEST (cuda_memory_without_its_elements)
 {
   GstBuffer *buffer = black_frame_new (64 * 48 * 4);
-  GstElement *pipeline, *src;
-  GError *error;
+  g_autoptr (GstElement) pipeline = NULL, src = NULL;
+  g_autoptr (GError) error = NULL;
 
   fail_if (gst_vkgdr_cuda_is_available ());
   pipeline = test_launch (
@@ -1147,7 +1090,4 @@ TEST (cuda_memory_without_its_elements)
   error = test_play_error (pipeline);
   fail_unless (strstr (error->message, "accepts only GPU memory") != NULL, "%s",
       error->message);
-  g_error_free (error);
-  gst_object_unref (src);
-  gst_object_unref (pipeline);
 }

@@ -34,11 +34,9 @@ folder_write (const gchar *name, const gchar *text)
 void
 folder_remove (gchar *path)
 {
-  gchar *quoted = g_shell_quote (path);
-  gchar *command = g_strconcat ("/bin/rm -rf ", quoted, NULL);
+  g_autofree gchar *quoted = g_shell_quote (path);
+  g_autofree gchar *command = g_strconcat ("/bin/rm -rf ", quoted, NULL);
 
   fail_unless (g_spawn_command_line_sync (command, NULL, NULL, NULL, NULL));
-  g_free (command);
-  g_free (quoted);
   g_free (path);
 }

@@ -168,7 +168,8 @@ note_release (gpointer data)
 static void
 check_child_while_the_device_works (void)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
   GstMemory *storage = test_memory_new (test_context, SIZE);
   GstVkgdrStream *stream = test_stream_new (test_context);
   gint released = 0, done = 0;
@@ -199,7 +200,6 @@ check_child_while_the_device_works (void)
   gst_memory_unref (storage);
   for (ms = 0; ms < 5000 && GST_OBJECT_REFCOUNT_VALUE (allocator) > 1; ms++)
     g_usleep (1000);
-  gst_object_unref (allocator);
 }
 
 TEST (child_while_the_device_works)

@@ -123,7 +123,7 @@ reference_unpack (const GstVideoInfo *info, guint8 *plain)
   guint16 *all = g_new0 (guint16, row * GST_VIDEO_INFO_HEIGHT (info));
   gpointer data[GST_VIDEO_MAX_PLANES] = { NULL };
   /* Some of GStreamer's functions unpack a few pixels more. */
-  guint16 *line = g_new0 (guint16, row + 64);
+  g_autofree guint16 *line = g_new0 (guint16, row + 64);
 
   for (i = 0; i < (gint) GST_VIDEO_INFO_N_PLANES (info); i++)
     data[i] = plain + GST_VIDEO_INFO_PLANE_OFFSET (info, i);
@@ -133,7 +133,6 @@ reference_unpack (const GstVideoInfo *info, guint8 *plain)
     for (i = 0; i < (gint) row; i++)
       all[y * row + i] = is_wide ? line[i] : ((guint8 *) line)[i] << 8;
   }
-  g_free (line);
   return all;
 }
 
@@ -202,21 +201,17 @@ check_reading (
 {
   FrameLayout in_layout = frame_layout (info, padded);
   FrameLayout out_layout = frame_layout (wide, FALSE);
-  guint8 *noise = frame_noise (info);
-  guint16 *wanted = reference_unpack (info, noise), *got;
-  GstBuffer *in = frame_new (frame_context, info, &in_layout, noise);
-  GstBuffer *out = frame_new (frame_context, wide, &out_layout, NULL);
+  g_autofree guint8 *noise = frame_noise (info);
+  g_autofree guint16 *wanted = reference_unpack (info, noise), *got = NULL;
+  g_autoptr (GstBuffer) in = frame_new (frame_context, info, &in_layout, noise);
+  g_autoptr (GstBuffer) out =
+      frame_new (frame_context, wide, &out_layout, NULL);
   GError *error = NULL;
 
   frame_run (unpack, frame_stream, in, info, out, wide, NULL, &error);
   g_assert_no_error (error);
   got = read_samples (out, wide, &out_layout);
   compare (info, "reading", wanted, got, FALSE, padded);
-  gst_buffer_unref (out);
-  gst_buffer_unref (in);
-  g_free (got);
-  g_free (wanted);
-  g_free (noise);
 }
 
 static void
@@ -225,22 +220,18 @@ check_writing (
 {
   FrameLayout in_layout = frame_layout (wide, FALSE);
   FrameLayout out_layout = frame_layout (info, padded);
-  guint8 *noise = frame_noise (wide), *plain;
-  GstBuffer *in = frame_new (frame_context, wide, &in_layout, noise);
-  GstBuffer *out = frame_new (frame_context, info, &out_layout, NULL);
+  g_autofree guint8 *noise = frame_noise (wide), *plain = NULL;
+  g_autoptr (GstBuffer) in = frame_new (frame_context, wide, &in_layout, noise);
+  g_autoptr (GstBuffer) out =
+      frame_new (frame_context, info, &out_layout, NULL);
   GError *error = NULL;
-  guint16 *got;
+  g_autofree guint16 *got = NULL;
 
   frame_run (pack, frame_stream, in, wide, out, info, NULL, &error);
   g_assert_no_error (error);
   plain = frame_read (info, &out_layout, out);
   got = reference_unpack (info, plain);
   compare (info, "writing", (guint16 *) noise, got, TRUE, padded);
-  gst_buffer_unref (out);
-  gst_buffer_unref (in);
-  g_free (got);
-  g_free (plain);
-  g_free (noise);
 }
 
 static void
@@ -376,8 +367,8 @@ make_table (void)
 {
   guint i, n;
   const GstVideoFormat *all = gst_video_formats_raw (&n);
-  GstVideoFormat *formats = g_memdup2 (all, n * sizeof (*all));
-  GPtrArray *rows = g_ptr_array_new ();
+  g_autofree GstVideoFormat *formats = g_memdup2 (all, n * sizeof (*all));
+  g_autoptr (GPtrArray) rows = g_ptr_array_new ();
   GString *table = g_string_new ("| samples | formats |\n|---|---|\n");
 
   qsort (formats, n, sizeof (*formats), compare_formats);
@@ -399,8 +390,6 @@ make_table (void)
     g_string_append_printf (table, "%s |\n", row->str);
     g_string_free (row, TRUE);
   }
-  g_ptr_array_unref (rows);
-  g_free (formats);
   return g_string_free (table, FALSE);
 }
 
@@ -437,11 +426,10 @@ static void
 write_table (const gchar *path, const gchar *text, const gchar *begin,
     const gchar *end, const gchar *table)
 {
-  gchar *changed =
+  g_autofree gchar *changed =
       g_strdup_printf ("%.*s%s%s", (gint) (begin - text), text, table, end);
 
   fail_unless (g_file_set_contents (path, changed, -1, NULL));
-  g_free (changed);
 }
 
 TEST (table_of_formats_is_true)

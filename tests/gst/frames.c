@@ -78,13 +78,12 @@ frame_alloc (const GstVideoInfo *info)
 guint8 *
 frame_noise (const GstVideoInfo *info)
 {
-  GRand *rand = g_rand_new_with_seed (GST_VIDEO_INFO_WIDTH (info));
+  g_autoptr (GRand) rand = g_rand_new_with_seed (GST_VIDEO_INFO_WIDTH (info));
   guint8 *data = frame_alloc (info);
   gsize i;
 
   for (i = 0; i < GST_VIDEO_INFO_SIZE (info); i++)
     data[i] = g_rand_int (rand) >> 24;
-  g_rand_free (rand);
   return data;
 }
 
@@ -110,7 +109,8 @@ copy_frame (const GstVideoInfo *info, const FrameLayout *l, guint8 *plain,
 GstMemory *
 frame_memory_new (GstVkgdrContext *context, const guint8 *data, gsize size)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (context);
   gsize whole = GST_ROUND_UP_4 (size);
   GError *error = NULL;
   GstMemory *memory = gst_vkgdr_allocator_alloc (allocator, whole, &error);
@@ -123,7 +123,6 @@ frame_memory_new (GstVkgdrContext *context, const guint8 *data, gsize size)
   memset (map.data + size, GUARD, whole - size);
   gst_memory_unmap (memory, &map);
   gst_memory_resize (memory, 0, size);
-  gst_object_unref (allocator);
   return memory;
 }
 
@@ -132,7 +131,7 @@ frame_new (GstVkgdrContext *context, const GstVideoInfo *info,
     const FrameLayout *l, guint8 *plain)
 {
   GstBuffer *buffer = gst_buffer_new ();
-  guint8 *data = g_malloc (l->size);
+  g_autofree guint8 *data = g_malloc (l->size);
 
   memset (data, GUARD, l->size);
   if (plain)
@@ -143,7 +142,6 @@ frame_new (GstVkgdrContext *context, const GstVideoInfo *info,
         GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INFO_WIDTH (info),
         GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_N_PLANES (info),
         (gsize *) l->offset, (gint *) l->stride);
-  g_free (data);
   return buffer;
 }
 
@@ -221,13 +219,12 @@ frame_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream, GstBuffer *in,
 GstVkgdrKernel *
 frame_effect (GstVkgdrContext *context, const GstEffect *effect)
 {
-  gchar *source = gst_effect_get_source (effect);
+  g_autofree gchar *source = gst_effect_get_source (effect);
   GstVkgdrKernel *kernel;
   GError *error = NULL;
 
   kernel = gst_vkgdr_kernel_new_from_source (
       context, source, effect->name, effect->name, NULL, &error);
   g_assert_no_error (error);
-  g_free (source);
   return kernel;
 }

@@ -156,9 +156,9 @@ fuzz (const guint8 *seed, gsize seed_size, guint n_cases, guint number,
 static void
 use_as_source (const guint8 *data, gsize size)
 {
-  gchar *text = g_strndup ((const gchar *) data, size);
+  g_autofree gchar *text = g_strndup ((const gchar *) data, size);
   GstVkgdrSource *source = gst_vkgdr_source_scan (text);
-  gchar *made = gst_vkgdr_source_make_text (source, text, "a name");
+  g_autofree gchar *made = gst_vkgdr_source_make_text (source, text, "a name");
   const gchar *p;
   gsize n = 0, m = 0;
 
@@ -171,16 +171,14 @@ use_as_source (const guint8 *data, gsize size)
   fail_unless (m >= n + 3 && m <= n + 5);
   fail_unless (source->tile_x >= 1 && source->tile_x < 100);
   fail_unless (source->tile_y >= 1 && source->tile_y < 100);
-  g_free (made);
   gst_vkgdr_source_free (source);
-  g_free (text);
 }
 
 static void
 use_as_image (const guint8 *data, gsize size)
 {
-  GBytes *image = g_bytes_new_static (data, size);
-  gchar *text = g_strndup ((const gchar *) data, size);
+  g_autoptr (GBytes) image = g_bytes_new_static (data, size);
+  g_autofree gchar *text = g_strndup ((const gchar *) data, size);
   gchar **entries;
   guint i;
 
@@ -196,14 +194,12 @@ use_as_image (const guint8 *data, gsize size)
     g_array_unref (sizes);
   }
   g_strfreev (entries);
-  g_free (text);
-  g_bytes_unref (image);
 }
 
 static void
 use_as_options (const guint8 *data, gsize size)
 {
-  gchar *text = g_strndup ((const gchar *) data, size);
+  g_autofree gchar *text = g_strndup ((const gchar *) data, size);
   GError *error = NULL;
   GstVkgdrCompileOptions *options =
       gst_vkgdr_compile_options_new_from_string (text, &error);
@@ -217,7 +213,6 @@ use_as_options (const guint8 *data, gsize size)
     gst_vkgdr_compile_options_unref (options);
   }
   g_clear_error (&error);
-  g_free (text);
 }
 
 static gchar *cache_entry;
@@ -298,9 +293,12 @@ TEST (options)
 
 TEST (cache_entries)
 {
-  gchar *folder = g_dir_make_tmp ("test-fuzz-XXXXXX", NULL), *data;
-  gchar *hash = g_compute_checksum_for_string (G_CHECKSUM_SHA256, "a key", -1);
-  GBytes *image = g_bytes_new_static ("an image", sizeof ("an image"));
+  g_autofree gchar *folder = g_dir_make_tmp ("test-fuzz-XXXXXX", NULL),
+                   *data = NULL;
+  g_autofree gchar *hash =
+      g_compute_checksum_for_string (G_CHECKSUM_SHA256, "a key", -1);
+  g_autoptr (GBytes) image =
+      g_bytes_new_static ("an image", sizeof ("an image"));
   gsize size;
 
   g_setenv ("VKGDR_CACHE_DIR", folder, TRUE);
@@ -310,9 +308,5 @@ TEST (cache_entries)
   fuzz ((guint8 *) data, size, N_CASES, 300, use_as_entry);
   g_unlink (cache_entry);
   fail_unless (g_rmdir (folder) == 0);
-  g_bytes_unref (image);
   g_free (cache_entry);
-  g_free (data);
-  g_free (hash);
-  g_free (folder);
 }

@@ -18,9 +18,9 @@
 
 TEST (window_is_a_bar)
 {
-  GstVkgdrContext *context = test_context_new ();
-  GstStructure *info = gst_vkgdr_context_describe (context);
-  GstMemory *memory = test_memory_new (context, 100000);
+  g_autoptr (GstVkgdrContext) context = test_context_new ();
+  g_autoptr (GstStructure) info = gst_vkgdr_context_describe (context);
+  g_autoptr (GstMemory) memory = test_memory_new (context, 100000);
   const guint8 *window = gst_vkgdr_memory_get_host_pointer (memory);
   guint64 bar = 0, size = 0;
   gboolean software = TRUE;
@@ -41,10 +41,6 @@ TEST (window_is_a_bar)
   fail_unless (map.data < window || map.data >= window + map.size);
   fail_unless (test_matches (map.data, map.size, 1));
   gst_memory_unmap (memory, &map);
-
-  gst_memory_unref (memory);
-  gst_structure_free (info);
-  gst_object_unref (context);
 }
 
 /* Writes a file with PTX for @target, whose kernel does nothing. Returns the
@@ -54,7 +50,7 @@ write_ptx (const gchar *target)
 {
   gchar *path = NULL;
   gint fd = g_file_open_tmp ("vkgdr-test-XXXXXX.ptx", &path, NULL);
-  gchar *text =
+  g_autofree gchar *text =
       g_strdup_printf (".version 7.8\n.target %s\n.address_size 64\n"
                        ".visible .entry nothing (.param .align 8 .b8 a[%zu], "
                        ".param .align 8 .b8 b[%zu])\n{\n  ret;\n}\n",
@@ -63,20 +59,18 @@ write_ptx (const gchar *target)
   fail_unless (fd >= 0);
   close (fd);
   fail_unless (g_file_set_contents (path, text, -1, NULL));
-  g_free (text);
   return path;
 }
 
 TEST (ptx_runs)
 {
-  gchar *path = write_ptx ("sm_52");
+  g_autofree gchar *path = write_ptx ("sm_52");
   GstElement *pipeline = test_launch (
       SOURCE "vkgdrupload ! cudafilter location=%s ! fakesink", path);
 
   test_play (pipeline);
   gst_object_unref (pipeline);
   g_unlink (path);
-  g_free (path);
 }
 
 /* The effects and the tensors need nothing but the driver, if the project was
@@ -112,7 +106,7 @@ TEST_FIXTURE (NULL, NULL);
 
 TEST (ptx_of_another_architecture)
 {
-  gchar *path = write_ptx ("sm_999");
+  g_autofree gchar *path = write_ptx ("sm_999");
   GstElement *pipeline = test_launch (
       SOURCE "vkgdrupload ! cudafilter location=%s ! fakesink", path);
   GError *error = test_play_error (pipeline);
@@ -122,7 +116,6 @@ TEST (ptx_of_another_architecture)
   g_error_free (error);
   gst_object_unref (pipeline);
   g_unlink (path);
-  g_free (path);
 }
 
 /* The kernel writes to an address without memory. The element fails, but the
@@ -130,16 +123,14 @@ TEST (ptx_of_another_architecture)
  * else is tried here. */
 TEST (illegal_address)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       SOURCE "vkgdrupload ! cudafilter source=\"__global__ void f (VkgdrFrame "
              "in, VkgdrFrame out) { *(volatile int *) 8 = 1; }\" ! "
              "vkgdrdownload ! fakesink");
-  GError *error = test_play_error (pipeline);
+  g_autoptr (GError) error = test_play_error (pipeline);
 
   fail_unless (strstr (error->message, "CUDA_ERROR_ILLEGAL_ADDRESS") != NULL,
       "%s", error->message);
-  g_error_free (error);
-  gst_object_unref (pipeline);
 }
 
 /* Several contexts are opened and closed many times. No file descriptor stays
@@ -220,7 +211,7 @@ TEST_FIXTURE (folder_setup, folder_teardown);
 TEST (changes_hold_up_nothing)
 {
   gint64 start, frame, longest = 0, usual = 0, setter, took;
-  gchar *pixel = make_long_pixel ();
+  g_autofree gchar *pixel = make_long_pixel ();
   guint i, n = 0;
   guint8 red;
   Rig rig;
@@ -252,7 +243,6 @@ TEST (changes_hold_up_nothing)
   fail_unless (longest < usual + PATIENCE);
   fail_unless (setter < PATIENCE);
   rig_clear (&rig);
-  g_free (pixel);
 }
 
 /* The driver's functions for stream capture, which the library does not use. */
@@ -309,12 +299,12 @@ TEST_FIXTURE (NULL, NULL);
  * does not break the capture, nor the capture the pipeline. */
 TEST_LOOP (capture_beside_a_pipeline, G_N_ELEMENTS (capture_modes))
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "videotestsrc num-buffers=2000 ! video/x-raw,format=RGBA,width=64,"
       "height=48 ! vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload ! "
       "fakesink sync=false");
-  GstVkgdrContext *context = test_context_new ();
-  GstBus *bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstVkgdrContext) context = test_context_new ();
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   GstMessage *message;
   Capture capture;
 
@@ -328,9 +318,6 @@ TEST_LOOP (capture_beside_a_pipeline, G_N_ELEMENTS (capture_modes))
   fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_EOS);
   gst_message_unref (message);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (bus);
-  gst_object_unref (pipeline);
-  gst_object_unref (context);
 }
 
 /* A child process finds out whether there is a GPU, because each test is forked

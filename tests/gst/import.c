@@ -15,7 +15,8 @@
 static GstMemory *
 new_exportable (guint seed)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
   GstMemory *memory =
       gst_vkgdr_allocator_alloc_exportable (allocator, SIZE, NULL);
   GstMapInfo map;
@@ -24,7 +25,6 @@ new_exportable (guint seed)
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
   test_fill (map.data, map.size, seed);
   gst_memory_unmap (memory, &map);
-  gst_object_unref (allocator);
   return memory;
 }
 
@@ -32,8 +32,9 @@ new_exportable (guint seed)
 static GstMemory *
 import (GstMemory *memory, gsize *offset)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
-  GBytes *description = NULL;
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GBytes) description = NULL;
   GError *error = NULL;
   GstMemory *whole;
   gint fd;
@@ -43,8 +44,6 @@ import (GstMemory *memory, gsize *offset)
   whole = gst_vkgdr_allocator_import_fd (allocator, fd, description, &error);
   fail_unless (whole != NULL, "%s", error ? error->message : "");
   close (fd);
-  g_bytes_unref (description);
-  gst_object_unref (allocator);
   return whole;
 }
 
@@ -98,7 +97,7 @@ TEST (part)
  * memory then has the new bytes. */
 TEST (both_write)
 {
-  GstMemory *memory, *whole, *part;
+  g_autoptr (GstMemory) memory = NULL, whole = NULL, part = NULL;
   gsize offset = 0;
   GstMapInfo map;
 
@@ -113,14 +112,11 @@ TEST (both_write)
   gst_memory_unmap (part, &map);
   fail_unless (gst_vkgdr_memory_wait_idle (part, NULL));
   assert_bytes (memory, 8);
-  gst_memory_unref (part);
-  gst_memory_unref (whole);
-  gst_memory_unref (memory);
 }
 
 TEST (ranges)
 {
-  GstMemory *memory, *whole;
+  g_autoptr (GstMemory) memory = NULL, whole = NULL;
   gsize offset = 0;
 
   if (!test_has_window ())
@@ -137,8 +133,6 @@ TEST (ranges)
   fail_unless (
       gst_vkgdr_memory_new_part (whole, G_MAXSIZE - 1, 4, 0, NULL, NULL)
       == NULL);
-  gst_memory_unref (whole);
-  gst_memory_unref (memory);
 }
 
 /* A part has fences of its own, so that its users do not wait for users of
@@ -146,7 +140,7 @@ TEST (ranges)
 TEST (parts_have_fences)
 {
   GstMemory *memory, *whole, *one, *other;
-  GstVkgdrStream *stream;
+  g_autoptr (GstVkgdrStream) stream = NULL;
   gint calls = 0, done = FALSE, waited;
   gsize offset = 0;
 
@@ -173,7 +167,6 @@ TEST (parts_have_fences)
     g_usleep (1000);
   fail_unless_equals_int (g_atomic_int_get (&calls), 1);
   fail_unless_equals_int (g_atomic_int_get (&done), TRUE);
-  gst_object_unref (stream);
   gst_memory_unref (whole);
   gst_memory_unref (memory);
 }
@@ -182,8 +175,8 @@ TEST (parts_have_fences)
  * writes to it. */
 TEST (wait_written)
 {
-  GstVkgdrStream *stream = test_stream_new (test_context);
-  GstMemory *memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   GError *error = NULL;
   gint done = FALSE;
 
@@ -208,17 +201,16 @@ TEST (wait_written)
   test_gate_set (TRUE);
   fail_unless (gst_vkgdr_memory_wait_written (memory, &error));
   fail_unless_equals_int (g_atomic_int_get (&done), TRUE);
-  gst_memory_unref (memory);
-  gst_object_unref (stream);
 }
 
 static void
 assert_no_import (
     gint fd, gconstpointer data, gsize size, const gchar *sentence)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
-  GBytes *description = g_bytes_new (data, size);
-  GError *error = NULL;
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GBytes) description = g_bytes_new (data, size);
+  g_autoptr (GError) error = NULL;
 
   fail_unless (
       gst_vkgdr_allocator_import_fd (allocator, fd, description, &error)
@@ -227,14 +219,11 @@ assert_no_import (
       g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT), "%s",
       error->message);
   fail_unless (strstr (error->message, sentence) != NULL, "%s", error->message);
-  g_error_free (error);
-  g_bytes_unref (description);
-  gst_object_unref (allocator);
 }
 
 TEST (wrong_descriptions)
 {
-  GstMemory *memory;
+  g_autoptr (GstMemory) memory = NULL;
   GBytes *description = NULL;
   GError *error = NULL;
   gsize offset, size;
@@ -259,15 +248,14 @@ TEST (wrong_descriptions)
   assert_no_import (fd, data, size, "not a description");
   g_free (data);
   close (fd);
-  gst_memory_unref (memory);
 }
 
 /* Memory that shares its allocation with other memory is not exported. */
 TEST (no_export)
 {
-  GstMemory *memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   GBytes *description = NULL;
-  GError *error = NULL;
+  g_autoptr (GError) error = NULL;
   gsize offset;
 
   fail_unless_equals_int (
@@ -275,6 +263,4 @@ TEST (no_export)
   fail_unless (
       g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
   fail_unless (description == NULL);
-  g_error_free (error);
-  gst_memory_unref (memory);
 }

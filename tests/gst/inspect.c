@@ -73,7 +73,7 @@ TEST_LOOP (metadata, G_N_ELEMENTS (element_names))
   static const gchar *classes[] = { "Filter/Video/Uploader",
     "Filter/Video/Downloader", "Filter/Effect/Video", "Filter/Converter/Video",
     "Sink/Video", "Source/Video", NULL };
-  GstElementFactory *factory = factory_of (__i__);
+  g_autoptr (GstElementFactory) factory = factory_of (__i__);
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (keys); i++)
@@ -85,7 +85,6 @@ TEST_LOOP (metadata, G_N_ELEMENTS (element_names))
   fail_unless_equals_int (
       gst_plugin_feature_get_rank (GST_PLUGIN_FEATURE (factory)),
       GST_RANK_NONE);
-  gst_object_unref (factory);
 }
 
 /* The directions of the element's pads, as bits. */
@@ -104,8 +103,8 @@ expected_directions (GstElementFactory *factory)
 
 TEST_LOOP (pads, G_N_ELEMENTS (element_names))
 {
-  GstElementFactory *factory = factory_of (__i__);
-  GstElement *element = gst_element_factory_create (factory, NULL);
+  g_autoptr (GstElementFactory) factory = factory_of (__i__);
+  g_autoptr (GstElement) element = gst_element_factory_create (factory, NULL);
   const GList *templates, *l;
   guint directions = 0;
 
@@ -132,8 +131,6 @@ TEST_LOOP (pads, G_N_ELEMENTS (element_names))
   fail_unless_equals_int (directions, expected_directions (factory));
   fail_unless_equals_int (
       element->numpads, g_list_length ((GList *) templates));
-  gst_object_unref (element);
-  gst_object_unref (factory);
 }
 
 /* --- properties ---------------------------------------------------------- */
@@ -151,7 +148,7 @@ is_ours (const GParamSpec *pspec)
 static void
 check_property (GstElement *element, GParamSpec *pspec)
 {
-  gchar *of =
+  g_autofree gchar *of =
       g_strdup_printf ("%s:%s", G_OBJECT_TYPE_NAME (element), pspec->name);
   const GParamFlags mutable = GST_PARAM_MUTABLE_READY | GST_PARAM_MUTABLE_PAUSED
                               | GST_PARAM_MUTABLE_PLAYING;
@@ -182,13 +179,12 @@ check_property (GstElement *element, GParamSpec *pspec)
     g_object_set_property (G_OBJECT (element), pspec->name, &value);
   }
   g_value_unset (&value);
-  g_free (of);
 }
 
 TEST_LOOP (properties, G_N_ELEMENTS (element_names))
 {
-  GstElementFactory *factory = factory_of (__i__);
-  GstElement *element = gst_element_factory_create (factory, NULL);
+  g_autoptr (GstElementFactory) factory = factory_of (__i__);
+  g_autoptr (GstElement) element = gst_element_factory_create (factory, NULL);
   GParamSpec **pspecs;
   guint n, i, ours = 0;
 
@@ -202,23 +198,19 @@ TEST_LOOP (properties, G_N_ELEMENTS (element_names))
   }
   fail_unless (ours >= 2); /* device and stats */
   g_free (pspecs);
-  gst_object_unref (element);
-  gst_object_unref (factory);
 }
 
 /* Base classes in the plugin have to be marked, so that the documentation of
  * the plugin contains them. */
 TEST_LOOP (types_of_the_plugin, G_N_ELEMENTS (element_names))
 {
-  GstElementFactory *factory = factory_of (__i__);
-  GstElement *element = gst_element_factory_create (factory, NULL);
+  g_autoptr (GstElementFactory) factory = factory_of (__i__);
+  g_autoptr (GstElement) element = gst_element_factory_create (factory, NULL);
   GType type = g_type_parent (G_OBJECT_TYPE (element));
 
   gst_object_ref_sink (element);
   if (g_str_equal (g_type_name (type), "GstVkgdrTransfer"))
     fail_unless (gst_type_is_plugin_api (type, NULL));
-  gst_object_unref (element);
-  gst_object_unref (factory);
 }
 
 /* --- no device ----------------------------------------------------------- */
@@ -241,13 +233,12 @@ check_nothing_loaded (const gchar *after)
 {
   static const gchar *names[] = { "libcuda.so", "libvulkan", "libnvrtc",
     "libnvidia", "libLLVM" };
-  gchar *maps = NULL;
+  g_autofree gchar *maps = NULL;
   guint i;
 
   fail_unless (g_file_get_contents ("/proc/self/maps", &maps, NULL, NULL));
   for (i = 0; i < G_N_ELEMENTS (names); i++)
     fail_unless (!strstr (maps, names[i]), "%s: %s is loaded", after, names[i]);
-  g_free (maps);
 }
 
 static void
@@ -275,7 +266,7 @@ check_no_device_file (const gchar *after)
 static void
 look_at (const gchar *name)
 {
-  GstElement *element = gst_element_factory_make (name, NULL);
+  g_autoptr (GstElement) element = gst_element_factory_make (name, NULL);
   GParamSpec **pspecs;
   const GList *l;
   guint n, i;
@@ -299,7 +290,6 @@ look_at (const gchar *name)
   for (l = element->pads; l; l = l->next)
     gst_caps_unref (gst_pad_query_caps (l->data, NULL));
   gst_element_set_state (element, GST_STATE_NULL);
-  gst_object_unref (element);
 }
 
 TEST (looking_opens_no_device)
@@ -320,13 +310,11 @@ TEST (looking_opens_no_device)
  * a driver. */
 TEST (starting_opens_a_device)
 {
-  GstVkgdrContext *context = test_context_new ();
-  gchar *maps = NULL;
+  g_autoptr (GstVkgdrContext) context = test_context_new ();
+  g_autofree gchar *maps = NULL;
 
   fail_unless (g_file_get_contents ("/proc/self/maps", &maps, NULL, NULL));
   fail_unless (strstr (maps, "libcuda.so") != NULL);
   if (test_has_window ())
     fail_unless (strstr (maps, "libvulkan") != NULL);
-  g_free (maps);
-  gst_object_unref (context);
 }

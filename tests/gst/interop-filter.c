@@ -94,16 +94,15 @@ static void
 check_frame (GstHarness *h, const GstVideoInfo *info, guint seed,
     const gchar *first_effect, const gchar *second_effect)
 {
-  GstBuffer *frame = make_frame (info, seed);
-  GstBuffer *got = gst_harness_push_and_pull (h, gst_buffer_copy_deep (frame));
+  g_autoptr (GstBuffer) frame = make_frame (info, seed);
+  g_autoptr (GstBuffer) got =
+      gst_harness_push_and_pull (h, gst_buffer_copy_deep (frame));
 
   fail_unless (got != NULL);
   fail_unless_equals_uint64 (GST_BUFFER_PTS (got), seed * 100);
   frame = apply (first_effect, info, frame);
   frame = apply (second_effect, info, frame);
   test_nvcodec_assert_same_frame (frame, got, info);
-  gst_buffer_unref (got);
-  gst_buffer_unref (frame);
 }
 
 /* --- output -------------------------------------------------------------- */
@@ -169,7 +168,7 @@ TEST_LOOP (chains, G_N_ELEMENTS (chains))
 TEST_LOOP (caps_change, G_N_ELEMENTS (chains) / 3)
 {
   const Chain *chain = &chains[__i__ * 3];
-  GstHarness *h;
+  g_autoptr (GstHarness) h = NULL;
   guint i, n;
 
   test_nvcodec_load ();
@@ -182,7 +181,6 @@ TEST_LOOP (caps_change, G_N_ELEMENTS (chains) / 3)
     for (n = 0; n < 3; n++)
       check_frame (h, &info, n, chain->effects[0], chain->effects[1]);
   }
-  gst_harness_teardown (h);
 }
 
 /* GStreamer's converter reads on its own stream what a cudafilter has written,
@@ -190,7 +188,7 @@ TEST_LOOP (caps_change, G_N_ELEMENTS (chains) / 3)
 TEST (between_their_converters)
 {
   GstVideoInfo info;
-  GstHarness *h;
+  g_autoptr (GstHarness) h = NULL;
   guint n;
 
   test_nvcodec_load ();
@@ -204,7 +202,6 @@ TEST (between_their_converters)
   set_src_info (h, &info);
   for (n = 0; n < 6; n++)
     check_frame (h, &info, n, "invert", "blur");
-  gst_harness_teardown (h);
 }
 
 /* The output has another format and size than the input. */
@@ -288,21 +285,19 @@ static const Choice choices[] = {
 static gboolean
 has_cuda_caps (GstElement *element, const gchar *pad_name)
 {
-  GstPad *pad = gst_element_get_static_pad (element, pad_name);
-  GstCaps *caps = gst_pad_get_current_caps (pad);
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (element, pad_name);
+  g_autoptr (GstCaps) caps = gst_pad_get_current_caps (pad);
   gboolean has;
 
   fail_unless (caps != NULL);
   has = gst_vkgdr_caps_features_are_cuda (gst_caps_get_features (caps, 0));
-  gst_caps_unref (caps);
-  gst_object_unref (pad);
   return has;
 }
 
 TEST_LOOP (choice, G_N_ELEMENTS (choices))
 {
   const Choice *choice = &choices[__i__];
-  GstElement *pipeline, *filter;
+  g_autoptr (GstElement) pipeline = NULL, filter = NULL;
 
   test_nvcodec_load ();
   pipeline = test_launch (
@@ -316,15 +311,13 @@ TEST_LOOP (choice, G_N_ELEMENTS (choices))
   fail_unless_equals_int (has_cuda_caps (filter, "sink"), choice->from_cuda);
   fail_unless_equals_int (has_cuda_caps (filter, "src"), choice->to_cuda);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (filter);
-  gst_object_unref (pipeline);
 }
 
 /* If the kernel cannot produce output-caps, the error is the same as with
  * VkgdrMemory. */
 TEST (impossible)
 {
-  GstElement *pipeline;
+  g_autoptr (GstElement) pipeline = NULL;
 
   test_nvcodec_load ();
   pipeline =
@@ -332,7 +325,6 @@ TEST (impossible)
                    "kernel=copy output-caps=video/x-raw,format=GRAY8 ! "
                    "vkgdrdownload ! fakesink");
   g_error_free (test_play_error_with (pipeline, "output-caps cannot be met"));
-  gst_object_unref (pipeline);
 }
 
 /* --- in place ------------------------------------------------------------ */
@@ -364,12 +356,11 @@ note_pointer (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 static GArray *
 note_pointers (GstElement *element, const gchar *pad_name)
 {
-  GstPad *pad = gst_element_get_static_pad (element, pad_name);
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (element, pad_name);
   GArray *pointers = g_array_new (FALSE, FALSE, sizeof (guint64));
 
   gst_pad_add_probe (
       pad, GST_PAD_PROBE_TYPE_BUFFER, note_pointer, pointers, NULL);
-  gst_object_unref (pad);
   return pointers;
 }
 
@@ -397,10 +388,10 @@ TEST_LOOP (in_place, 5)
     { "vkgdrupload ! " CUDA " ! cudafilter name=f kernel=invert ! cudadownload",
         "invert", FALSE },
   };
-  GstElement *filter;
+  g_autoptr (GstElement) filter = NULL;
   GstVideoInfo info;
-  GArray *in, *out;
-  GstHarness *h;
+  g_autoptr (GArray) in = NULL, out = NULL;
+  g_autoptr (GstHarness) h = NULL;
   guint i;
 
   test_nvcodec_load ();
@@ -418,10 +409,6 @@ TEST_LOOP (in_place, 5)
     fail_unless_equals_int (
         g_array_index (in, guint64, i) == g_array_index (out, guint64, i),
         cases[__i__].in_place);
-  g_array_unref (out);
-  g_array_unref (in);
-  gst_object_unref (filter);
-  gst_harness_teardown (h);
 }
 
 static void
@@ -438,9 +425,9 @@ check_black (
 /* The other branch of the tee gets the unchanged frame. */
 TEST (tee)
 {
-  GstElement *pipeline, *other;
+  g_autoptr (GstElement) pipeline = NULL, other = NULL;
   guint i, n_black = 0;
-  GPtrArray *changed;
+  g_autoptr (GPtrArray) changed = NULL;
 
   test_nvcodec_load ();
   pipeline = test_launch (
@@ -461,9 +448,6 @@ TEST (tee)
     fail_unless_equals_int (pixel[3], 255);
   }
   fail_unless (n_black > 0);
-  g_ptr_array_unref (changed);
-  gst_object_unref (other);
-  gst_object_unref (pipeline);
 }
 
 /* --- order --------------------------------------------------------------- */
@@ -511,7 +495,7 @@ write_late (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
   GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   const vkgdr_cuda *cuda = vkgdr_driver_load ();
   Producer *self = user_data;
-  GstVkgdrStream *stream = stream_of (self->context, buffer);
+  g_autoptr (GstVkgdrStream) stream = stream_of (self->context, buffer);
   GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
   GstMapInfo map;
 
@@ -526,7 +510,6 @@ write_late (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
       CUDA_SUCCESS);
   gst_vkgdr_context_pop (self->context);
   gst_memory_unmap (memory, &map);
-  gst_object_unref (stream);
   return GST_PAD_PROBE_OK;
 }
 
@@ -549,12 +532,12 @@ TEST_LOOP (order, 4)
   };
   guint8 expected = __i__ == 1 ? 0x30 : 0xcf;
   Producer producer = { NULL, FALSE };
-  GstElement *filter;
+  g_autoptr (GstElement) filter = NULL;
   GstVideoInfo info;
-  GstBuffer *out;
-  GstHarness *h;
+  g_autoptr (GstBuffer) out = NULL;
+  g_autoptr (GstHarness) h = NULL;
   GstMapInfo map;
-  GstPad *pad;
+  g_autoptr (GstPad) pad = NULL;
 
   test_nvcodec_load ();
   h = gst_harness_new_parse (cases[__i__].launch);
@@ -580,17 +563,13 @@ TEST_LOOP (order, 4)
   fail_unless_equals_int (map.data[0], expected);
   fail_unless_equals_int (map.data[61], expected);
   gst_buffer_unmap (out, &map);
-  gst_buffer_unref (out);
-  gst_object_unref (pad);
-  gst_object_unref (filter);
-  gst_harness_teardown (h);
 }
 
 /* A frame is kept until the kernel has read it, so that no later frame
  * overwrites it. */
 TEST (frames_stay)
 {
-  GstHarness *h;
+  g_autoptr (GstHarness) h = NULL;
   GstVideoInfo info;
   GstBuffer *got[8];
   guint i;
@@ -616,7 +595,6 @@ TEST (frames_stay)
     gst_buffer_unref (frame);
     gst_buffer_unref (got[i]);
   }
-  gst_harness_teardown (h);
 }
 
 /* All buffers, pools and contexts are released. */
@@ -668,10 +646,11 @@ make_context (void)
 static GError *
 play_elsewhere (const gchar *chain)
 {
-  GstElement *first, *second, *sink, *src;
-  GstVkgdrContext *context = make_context ();
-  GstContext *gst_context = gst_vkgdr_context_to_gst_context (context);
-  GstSample *sample;
+  g_autoptr (GstElement) first = NULL, second = NULL, sink = NULL, src = NULL;
+  g_autoptr (GstVkgdrContext) context = make_context ();
+  g_autoptr (GstContext) gst_context =
+      gst_vkgdr_context_to_gst_context (context);
+  g_autoptr (GstSample) sample = NULL;
   GError *error;
 
   first = test_launch ("videotestsrc num-buffers=1 ! "
@@ -691,13 +670,6 @@ play_elsewhere (const gchar *chain)
   error = test_play_result (second);
 
   gst_element_set_state (first, GST_STATE_NULL);
-  gst_sample_unref (sample);
-  gst_object_unref (src);
-  gst_object_unref (sink);
-  gst_object_unref (first);
-  gst_object_unref (second);
-  gst_context_unref (gst_context);
-  gst_object_unref (context);
   return error;
 }
 

@@ -20,7 +20,7 @@ TEST_REQUIRE (test_nvcodec_require);
  * its content when the consumer looks at it. */
 TEST (frames_are_kept_while_they_are_used)
 {
-  GstElement *pipeline, *sink;
+  g_autoptr (GstElement) pipeline = NULL, sink = NULL;
   GPtrArray *samples =
       g_ptr_array_new_with_free_func ((GDestroyNotify) gst_sample_unref);
   GstSample *sample;
@@ -54,8 +54,6 @@ TEST (frames_are_kept_while_they_are_used)
   fail_unless_equals_int (frame, 26);
   g_ptr_array_unref (samples);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (sink);
-  gst_object_unref (pipeline);
 }
 
 /* --- no thread waits without need ---------------------------------------- */

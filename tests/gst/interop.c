@@ -21,13 +21,13 @@
 static void
 assert_unchanged (const gchar *source, const gchar *chain)
 {
-  GstElement *plain = test_launch ("%s ! appsink name=sink", source);
-  GstElement *other =
+  g_autoptr (GstElement) plain = test_launch ("%s ! appsink name=sink", source);
+  g_autoptr (GstElement) other =
       test_launch ("%s ! %s ! appsink name=sink", source, chain);
-  GPtrArray *expected, *got;
+  g_autoptr (GPtrArray) expected = NULL, got = NULL;
   GstVideoInfo info;
-  GstCaps *caps;
-  gchar *format;
+  g_autoptr (GstCaps) caps = NULL;
+  g_autofree gchar *format = NULL;
   guint i;
 
   /* The format is in the caps filter of the source. */
@@ -42,12 +42,6 @@ assert_unchanged (const gchar *source, const gchar *chain)
   for (i = 0; i < got->len; i++)
     test_nvcodec_assert_same_frame (
         g_ptr_array_index (expected, i), g_ptr_array_index (got, i), &info);
-  g_ptr_array_unref (got);
-  g_ptr_array_unref (expected);
-  gst_caps_unref (caps);
-  g_free (format);
-  gst_object_unref (other);
-  gst_object_unref (plain);
 }
 
 static const gchar *sources[] = {
@@ -164,14 +158,13 @@ note_pointer (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 static GArray *
 note_pointers (GstElement *pipeline, const gchar *name, const gchar *pad_name)
 {
-  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
-  GstPad *pad = gst_element_get_static_pad (element, pad_name);
+  g_autoptr (GstElement) element =
+      gst_bin_get_by_name (GST_BIN (pipeline), name);
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (element, pad_name);
   GArray *pointers = g_array_new (FALSE, FALSE, sizeof (guint64));
 
   gst_pad_add_probe (
       pad, GST_PAD_PROBE_TYPE_BUFFER, note_pointer, pointers, NULL);
-  gst_object_unref (pad);
-  gst_object_unref (element);
   return pointers;
 }
 
@@ -190,22 +183,21 @@ ask_for_video_meta (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 static void
 add_video_meta_to_sink (GstElement *pipeline)
 {
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
-  GstPad *pad = gst_element_get_static_pad (sink, "sink");
+  g_autoptr (GstElement) sink =
+      gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (sink, "sink");
 
   gst_pad_add_probe (
       pad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, ask_for_video_meta, NULL, NULL);
-  gst_object_unref (pad);
-  gst_object_unref (sink);
 }
 
 static void
 assert_copies_nothing (const gchar *source, const gchar *written,
     const gchar *written_pad, const gchar *chain)
 {
-  GstElement *pipeline = test_launch ("%s ! %s", source, chain);
-  GArray *a = note_pointers (pipeline, written, written_pad);
-  GArray *b = note_pointers (pipeline, "sink", "sink");
+  g_autoptr (GstElement) pipeline = test_launch ("%s ! %s", source, chain);
+  g_autoptr (GArray) a = note_pointers (pipeline, written, written_pad);
+  g_autoptr (GArray) b = note_pointers (pipeline, "sink", "sink");
   guint i;
 
   add_video_meta_to_sink (pipeline);
@@ -215,9 +207,6 @@ assert_copies_nothing (const gchar *source, const gchar *written,
   for (i = 0; i < 8; i++)
     fail_unless (
         g_array_index (a, guint64, i) == g_array_index (b, guint64, i));
-  g_array_unref (a);
-  g_array_unref (b);
-  gst_object_unref (pipeline);
 }
 
 TEST (no_copies)
@@ -242,7 +231,7 @@ TEST (no_copies)
 TEST (their_sink_for_other_processes)
 {
   GstElement *pipeline;
-  gchar *folder = g_dir_make_tmp ("vkgdr-XXXXXX", NULL);
+  g_autofree gchar *folder = g_dir_make_tmp ("vkgdr-XXXXXX", NULL);
 
   fail_unless (folder != NULL);
   test_nvcodec_load ();
@@ -251,7 +240,6 @@ TEST (their_sink_for_other_processes)
   test_play (pipeline);
   gst_object_unref (pipeline);
   rmdir (folder);
-  g_free (folder);
 }
 
 /* Checks that each plane can be a texture, from which GStreamer's converters
@@ -295,9 +283,9 @@ static const gchar *textured[] = {
 
 TEST_LOOP (planes_are_textures, G_N_ELEMENTS (textured))
 {
-  GstElement *pipeline, *element;
+  g_autoptr (GstElement) pipeline = NULL, element = NULL;
   guint n_frames = 0;
-  GstPad *pad;
+  g_autoptr (GstPad) pad = NULL;
 
   test_nvcodec_load ();
   pipeline = test_launch ("videotestsrc num-buffers=2 ! video/x-raw,%s ! "
@@ -309,9 +297,6 @@ TEST_LOOP (planes_are_textures, G_N_ELEMENTS (textured))
       pad, GST_PAD_PROBE_TYPE_BUFFER, check_textures, &n_frames, NULL);
   test_play (pipeline);
   fail_unless_equals_int (n_frames, 2);
-  gst_object_unref (pad);
-  gst_object_unref (element);
-  gst_object_unref (pipeline);
 }
 
 /* A kernel of cudafilter reads the output of GStreamer's converter, and the
@@ -333,11 +318,11 @@ TEST (kernels_of_both)
 static GstVkgdrContext *
 context_of (GstElement *pipeline, const gchar *name)
 {
-  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  g_autoptr (GstElement) element =
+      gst_bin_get_by_name (GST_BIN (pipeline), name);
   GstVkgdrContext *context =
       gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (element));
 
-  gst_object_unref (element);
   return context;
 }
 
@@ -345,9 +330,10 @@ context_of (GstElement *pipeline, const gchar *name)
 static gpointer
 cuda_handle_of (GstElement *pipeline, const gchar *name)
 {
-  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
-  GstPad *pad = gst_element_get_static_pad (element, "sink");
-  GstQuery *query = gst_query_new_context ("gst.cuda.context");
+  g_autoptr (GstElement) element =
+      gst_bin_get_by_name (GST_BIN (pipeline), name);
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (element, "sink");
+  g_autoptr (GstQuery) query = gst_query_new_context ("gst.cuda.context");
   gpointer (*get_handle) (GObject * context);
   GstContext *context = NULL;
   GObject *object = NULL;
@@ -366,9 +352,6 @@ cuda_handle_of (GstElement *pipeline, const gchar *name)
   fail_unless (value != NULL);
   object = g_value_get_object (value);
   handle = get_handle (object);
-  gst_query_unref (query);
-  gst_object_unref (pad);
-  gst_object_unref (element);
   return handle;
 }
 
@@ -385,7 +368,7 @@ static const gchar *shared[] = {
 
 TEST_LOOP (one_context, G_N_ELEMENTS (shared))
 {
-  GstElement *pipeline;
+  g_autoptr (GstElement) pipeline = NULL;
 
   test_nvcodec_load ();
   pipeline = test_launch ("%s ! %s", sources[0], shared[__i__]);
@@ -398,7 +381,6 @@ TEST_LOOP (one_context, G_N_ELEMENTS (shared))
       gst_vkgdr_context_get_cuda_context (context_of (pipeline, "ours"))
       == cuda_handle_of (pipeline, "theirs"));
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (pipeline);
 }
 
 /* The context is released when both elements are gone. */
@@ -464,7 +446,7 @@ frame_of_another_context (const GstVideoInfo *info, guint seed)
  * there are two. */
 TEST (frame_of_another_context)
 {
-  GstVkgdrContext *context;
+  g_autoptr (GstVkgdrContext) context = NULL;
   GstVideoInfo info;
   guint i;
 
@@ -487,14 +469,14 @@ TEST (frame_of_another_context)
     g_free (data);
     gst_buffer_unref (ours);
   }
-  gst_object_unref (context);
 }
 
 TEST (refusals)
 {
-  GstVkgdrContext *context;
+  g_autoptr (GstVkgdrContext) context = NULL;
   GError *error = NULL;
-  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
+  g_autoptr (GstBuffer) buffer =
+      gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
   GstVideoInfo info;
 
   test_nvcodec_load ();
@@ -511,6 +493,4 @@ TEST (refusals)
   fail_unless (
       g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
   g_clear_error (&error);
-  gst_buffer_unref (buffer);
-  gst_object_unref (context);
 }

@@ -27,8 +27,8 @@ check_clients (const gchar *role, guint n, guint frames)
 {
   GSubprocess *clients[8];
   TestIpcReport report;
-  GstElement *pipeline, *ipc;
-  gchar *source =
+  g_autoptr (GstElement) pipeline = NULL, ipc = NULL;
+  g_autofree gchar *source =
       g_strdup_printf ("testframes buffers=16 num-buffers=%u", frames);
   guint i;
 
@@ -51,9 +51,6 @@ check_clients (const gchar *role, guint n, guint frames)
   fail_unless_equals_uint64 (test_ipc_stat (ipc, "frames-copied"), 0);
   fail_unless_equals_uint64 (test_ipc_stat (ipc, "frames-lost"), 0);
   fail_unless_equals_uint64 (test_ipc_stat (ipc, "frames-sent"), n * frames);
-  gst_object_unref (ipc);
-  gst_object_unref (pipeline);
-  g_free (source);
 }
 
 TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);

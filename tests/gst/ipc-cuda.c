@@ -23,7 +23,7 @@ TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
 /* Frames of GStreamer's own CUDA elements are copied on the device. */
 TEST (cuda_memory)
 {
-  GPtrArray *expected, *found;
+  g_autoptr (GPtrArray) expected = NULL, found = NULL;
   GstElement *server, *client, *ipc;
   guint i;
 
@@ -61,6 +61,4 @@ TEST (cuda_memory)
     gst_buffer_unmap (g_ptr_array_index (found, i), &one);
     gst_buffer_unmap (g_ptr_array_index (expected, i), &other);
   }
-  g_ptr_array_unref (found);
-  g_ptr_array_unref (expected);
 }

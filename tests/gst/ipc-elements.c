@@ -320,8 +320,8 @@ propose_pool (GstPad *pad, GstPadProbeInfo *info, gpointer pool)
 /* A pool of downstream is not used, so it allocates nothing. */
 TEST (pool_of_downstream)
 {
-  GstBufferPool *pool = gst_buffer_pool_new ();
-  GstCaps *caps = gst_caps_from_string (TEST_IPC_CAPS);
+  g_autoptr (GstBufferPool) pool = gst_buffer_pool_new ();
+  g_autoptr (GstCaps) caps = gst_caps_from_string (TEST_IPC_CAPS);
   GstStructure *config;
 
   if (test_ipc_begin ("")) {
@@ -340,8 +340,6 @@ TEST (pool_of_downstream)
     fail_if (gst_buffer_pool_is_active (pool));
   }
   test_ipc_end ();
-  gst_caps_unref (caps);
-  gst_object_unref (pool);
 }
 
 /* A frame has several memories, or none. */
@@ -470,7 +468,7 @@ TEST (wrong_frames)
 /* Frames of any size need few allocations and file descriptors. */
 TEST (sizes)
 {
-  GRand *random = g_rand_new_with_seed (1);
+  g_autoptr (GRand) random = g_rand_new_with_seed (1);
   guint i, fds = 0;
 
   if (test_ipc_begin ("")) {
@@ -490,7 +488,6 @@ TEST (sizes)
     fail_unless (count_fds () < fds + 60, "%u, then %u", fds, count_fds ());
     test_ipc_end ();
   }
-  g_rand_free (random);
 }
 
 static GstSample *
@@ -687,7 +684,8 @@ TEST_LOOP (running_time_changes, G_N_ELEMENTS (changes))
  * pipeline. */
 TEST (latency)
 {
-  GstElement *server, *client, *appsink, *src;
+  g_autoptr (GstElement) server = NULL, client = NULL, appsink = NULL,
+                         src = NULL;
   GstClockTime latency = 0;
   gboolean is_live = FALSE;
   GstSample *sample;
@@ -718,10 +716,6 @@ TEST (latency)
   gst_query_unref (query);
   gst_element_set_state (client, GST_STATE_NULL);
   gst_element_set_state (server, GST_STATE_NULL);
-  gst_object_unref (appsink);
-  gst_object_unref (src);
-  gst_object_unref (client);
-  gst_object_unref (server);
 }
 
 /* --- memory that cannot be exported -------------------------------------- */
@@ -792,7 +786,7 @@ TEST (views_of_copy)
 
 TEST (copies)
 {
-  GstVkgdrAllocator *allocator;
+  g_autoptr (GstVkgdrAllocator) allocator = NULL;
   guint i, blocks;
 
   if (!test_ipc_begin (""))
@@ -812,7 +806,6 @@ TEST (copies)
   /* The memory of copies is recycled. */
   assert_blocks (allocator, blocks + MAX_COPIES);
   test_ipc_end ();
-  gst_object_unref (allocator);
 }
 
 /* Frames of the CPU, and of the device in device-only memory. */
@@ -826,9 +819,9 @@ static const gchar *const no_window_sources[] = {
  * has the reason and the remedy. */
 TEST_LOOP (no_window, G_N_ELEMENTS (no_window_sources))
 {
-  GstStructure *context;
-  GstElement *pipeline;
-  GError *error;
+  g_autoptr (GstStructure) context = NULL;
+  g_autoptr (GstElement) pipeline = NULL;
+  g_autoptr (GError) error = NULL;
 
   if (test_has_window () || !test_is_software ())
     return;
@@ -843,7 +836,4 @@ TEST_LOOP (no_window, G_N_ELEMENTS (no_window_sources))
                    gst_structure_get_string (context, "window-remedy")),
       "%s", error->message);
   fail_if (g_file_test (test_ipc_path, G_FILE_TEST_EXISTS));
-  gst_structure_free (context);
-  g_error_free (error);
-  gst_object_unref (pipeline);
 }

@@ -391,7 +391,7 @@ TEST (flush_of_waiting_client)
 /* The sink and its client may be in one pipeline. */
 TEST (one_pipeline)
 {
-  GstElement *pipeline;
+  g_autoptr (GstElement) pipeline = NULL;
 
   if (test_ipc_cannot_export ())
     return;
@@ -400,7 +400,6 @@ TEST (one_pipeline)
                           "vkgdripcsrc socket-path=%s ! fakesink sync=false",
       test_ipc_path, test_ipc_path);
   test_play (pipeline);
-  gst_object_unref (pipeline);
 }
 
 /* With leaky=no, EOS does not push a frame out of the queue. */
@@ -562,18 +561,16 @@ TEST (end_with_full_socket)
 
 TEST (absent_server)
 {
-  GstElement *pipeline =
+  g_autoptr (GstElement) pipeline =
       test_launch ("vkgdripcsrc socket-path=%s connection-timeout=1 ! fakesink",
           test_ipc_path);
-  GError *error = test_play_error (pipeline);
+  g_autoptr (GError) error = test_play_error (pipeline);
 
   fail_unless (g_error_matches (
       error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
   fail_unless (strstr (error->message, "connection-timeout") != NULL
                    && strstr (error->message, "no process serves") != NULL,
       "%s", error->message);
-  g_error_free (error);
-  gst_object_unref (pipeline);
 }
 
 /* A client can be started before the server, and stopped while it waits. */
@@ -599,13 +596,11 @@ TEST (client_first)
 static void
 assert_no_start (const gchar *properties, const gchar *sentence)
 {
-  GstElement *pipeline =
+  g_autoptr (GstElement) pipeline =
       test_launch ("videotestsrc ! vkgdripcsink %s", properties);
-  GError *error = test_play_error (pipeline);
+  g_autoptr (GError) error = test_play_error (pipeline);
 
   fail_unless (strstr (error->message, sentence) != NULL, "%s", error->message);
-  g_error_free (error);
-  gst_object_unref (pipeline);
 }
 
 TEST (paths)

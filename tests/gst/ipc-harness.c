@@ -14,23 +14,22 @@ make (const gchar *launch)
 {
   GstElement *element =
       test_launch ("%s socket-path=%s", launch, test_ipc_path);
-  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
+  g_autoptr (GstContext) context =
+      gst_vkgdr_context_to_gst_context (test_context);
 
   gst_element_set_context (element, context);
-  gst_context_unref (context);
   return element;
 }
 
 void
 test_ipc_serve (const gchar *properties)
 {
-  gchar *launch = g_strdup_printf ("vkgdripcsink sync=false %s", properties);
-  GstElement *element = make (launch);
+  g_autofree gchar *launch =
+      g_strdup_printf ("vkgdripcsink sync=false %s", properties);
+  g_autoptr (GstElement) element = make (launch);
 
   test_sink = gst_harness_new_with_element (element, "sink", NULL);
   gst_harness_set_src_caps_str (test_sink, TEST_IPC_CAPS);
-  gst_object_unref (element);
-  g_free (launch);
 }
 
 void

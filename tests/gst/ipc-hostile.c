@@ -245,10 +245,9 @@ ask_as_other_user (void)
 static void
 open_folder (void)
 {
-  gchar *folder = g_path_get_dirname (test_ipc_path);
+  g_autofree gchar *folder = g_path_get_dirname (test_ipc_path);
 
   fail_unless (chmod (folder, 0755) == 0);
-  g_free (folder);
 }
 
 TEST (other_users)
@@ -455,7 +454,7 @@ TEST (names_of_types)
 {
   static const gchar *const names[] = { "GstBuffer, a=1;", "GObject, a=1;",
     "GstVideoMeta, a=1;", "gint, a=1;", "GstVideo, a=1;" };
-  GByteArray *metas = g_byte_array_new ();
+  g_autoptr (GByteArray) metas = g_byte_array_new ();
   Attack attack;
   guint i;
 
@@ -466,13 +465,13 @@ TEST (names_of_types)
     send_frame (&attack, metas->data, metas->len);
     close_attack (&attack, FALSE);
   }
-  g_byte_array_unref (metas);
 }
 
 TEST (deep_metas)
 {
-  gchar *custom = nest ("my-meta, a=", "<", 30000);
-  gchar *reference = nest ("0123456789abcdefvideo/x-raw, a=", "<", 30000);
+  g_autofree gchar *custom = nest ("my-meta, a=", "<", 30000);
+  g_autofree gchar *reference =
+      nest ("0123456789abcdefvideo/x-raw, a=", "<", 30000);
   Attack attack;
   guint i;
 
@@ -485,8 +484,6 @@ TEST (deep_metas)
     close_attack (&attack, TRUE);
     g_byte_array_unref (metas);
   }
-  g_free (custom);
-  g_free (reference);
 }
 
 /* The process keeps the names of fields for ever. */

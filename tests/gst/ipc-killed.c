@@ -63,7 +63,7 @@ TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
  * descriptors, and another client loses no frame. */
 TEST (killed_clients)
 {
-  GstVkgdrAllocator *allocator;
+  g_autoptr (GstVkgdrAllocator) allocator = NULL;
   TestIpcReport report;
   GstElement *pipeline, *ipc;
   GSubprocess *client;
@@ -103,5 +103,4 @@ TEST (killed_clients)
   fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 0);
   fail_unless_equals_uint64 (
       gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
-  gst_object_unref (allocator);
 }

@@ -24,7 +24,7 @@ new_buffer (void)
 {
   static const gchar *tags[] = { NULL };
   GstBuffer *buffer = gst_buffer_new_allocate (NULL, WIDTH * HEIGHT, NULL);
-  GstCaps *caps = gst_caps_from_string ("timestamp/x-unix");
+  g_autoptr (GstCaps) caps = gst_caps_from_string ("timestamp/x-unix");
   GstVideoCropMeta *crop;
   GstCustomMeta *custom;
 
@@ -39,7 +39,6 @@ new_buffer (void)
       G_TYPE_STRING, "a \"text\"; and more", "rate", GST_TYPE_FRACTION, 30000,
       1001, NULL);
   gst_buffer_add_reference_timestamp_meta (buffer, caps, 12345, 678);
-  gst_caps_unref (caps);
   return buffer;
 }
 
@@ -48,7 +47,7 @@ new_buffer (void)
 static GstBuffer *
 copy_metas (GstBuffer *buffer, gsize max)
 {
-  GByteArray *metas = gst_vkgdr_ipc_metas_write (buffer, max);
+  g_autoptr (GByteArray) metas = gst_vkgdr_ipc_metas_write (buffer, max);
   GstBuffer *copy = gst_buffer_new_allocate (NULL, WIDTH * HEIGHT, NULL);
   GstByteReader reader;
   GstVideoInfo info;
@@ -57,13 +56,13 @@ copy_metas (GstBuffer *buffer, gsize max)
   gst_video_info_init (&info);
   gst_byte_reader_init (&reader, metas->data, metas->len);
   fail_unless (gst_vkgdr_ipc_metas_read (copy, &info, &reader));
-  g_byte_array_unref (metas);
   return copy;
 }
 
 TEST (each_kind)
 {
-  GstBuffer *buffer = new_buffer (), *copy = copy_metas (buffer, MAX_METAS);
+  g_autoptr (GstBuffer) buffer = new_buffer (),
+                        copy = copy_metas (buffer, MAX_METAS);
   GstReferenceTimestampMeta *reference;
   const GstVideoCropMeta *crop;
   const GstVideoMeta *video;
@@ -88,14 +87,12 @@ TEST (each_kind)
   fail_unless_equals_uint64 (reference->duration, 678);
   fail_unless (gst_structure_has_name (
       gst_caps_get_structure (reference->reference, 0), "timestamp/x-unix"));
-  gst_buffer_unref (copy);
-  gst_buffer_unref (buffer);
 }
 
 /* A buffer with several views has a GstVideoMeta for each of them. */
 TEST (views)
 {
-  GstBuffer *buffer = new_buffer (), *copy;
+  g_autoptr (GstBuffer) buffer = new_buffer (), copy = NULL;
   GstVideoMeta *meta;
 
   meta = gst_buffer_add_video_meta (buffer, GST_VIDEO_FRAME_FLAG_NONE,
@@ -106,15 +103,14 @@ TEST (views)
   fail_unless (meta && meta->width == WIDTH);
   meta = gst_buffer_get_video_meta_id (copy, 1);
   fail_unless (meta && meta->width == WIDTH / 2);
-  gst_buffer_unref (copy);
-  gst_buffer_unref (buffer);
 }
 
 /* Metas that cannot be serialised, or are too large, are left out. */
 TEST (left_out)
 {
-  gchar *text = g_strnfill (MAX_METAS, 'x');
-  GstBuffer *buffer = new_buffer (), *other = gst_buffer_new (), *copy;
+  g_autofree gchar *text = g_strnfill (MAX_METAS, 'x');
+  g_autoptr (GstBuffer) buffer = new_buffer (), other = gst_buffer_new (),
+                        copy = NULL;
   GstCustomMeta *custom = gst_buffer_get_custom_meta (buffer, CUSTOM);
 
   gst_structure_set (gst_custom_meta_get_structure (custom), "text",
@@ -125,23 +121,19 @@ TEST (left_out)
   fail_unless (gst_buffer_get_video_crop_meta (copy) != NULL);
   fail_unless (gst_buffer_get_custom_meta (copy, CUSTOM) == NULL);
   fail_unless (gst_buffer_get_parent_buffer_meta (copy) == NULL);
-  gst_buffer_unref (copy);
-  gst_buffer_unref (other);
-  gst_buffer_unref (buffer);
-  g_free (text);
 }
 
 static void
 read_bytes (const guint8 *data, gsize size)
 {
-  GstBuffer *copy = gst_buffer_new_allocate (NULL, WIDTH * HEIGHT, NULL);
+  g_autoptr (GstBuffer) copy =
+      gst_buffer_new_allocate (NULL, WIDTH * HEIGHT, NULL);
   GstByteReader reader;
   GstVideoInfo info;
 
   gst_video_info_init (&info);
   gst_byte_reader_init (&reader, data, size);
   gst_vkgdr_ipc_metas_read (copy, &info, &reader);
-  gst_buffer_unref (copy);
 }
 
 /* GStreamer makes a type of the name of a custom meta. Names of types cannot
@@ -160,14 +152,13 @@ TEST (wrong_name)
 static GByteArray *
 write_own_metas (void)
 {
-  GstBuffer *buffer = new_buffer ();
+  g_autoptr (GstBuffer) buffer = new_buffer ();
   GstReferenceTimestampMeta *reference =
       gst_buffer_get_reference_timestamp_meta (buffer, NULL);
   GByteArray *metas;
 
   gst_buffer_remove_meta (buffer, &reference->parent);
   metas = gst_vkgdr_ipc_metas_write (buffer, MAX_METAS);
-  gst_buffer_unref (buffer);
   return metas;
 }
 
@@ -187,8 +178,8 @@ __lsan_is_turned_off (void)
  * GStreamer 1.22 leaks the first values of a list if a later one is wrong. */
 TEST (damaged)
 {
-  GByteArray *metas = write_own_metas ();
-  GRand *random = g_rand_new_with_seed (1);
+  g_autoptr (GByteArray) metas = write_own_metas ();
+  g_autoptr (GRand) random = g_rand_new_with_seed (1);
   guint8 *data;
   gsize size;
   guint i, n;
@@ -207,8 +198,6 @@ TEST (damaged)
     read_bytes (data, metas->len);
     g_free (data);
   }
-  g_rand_free (random);
-  g_byte_array_unref (metas);
 }
 
 #define PROGRESSIVE GST_VIDEO_INTERLACE_MODE_PROGRESSIVE
@@ -287,10 +276,11 @@ static const struct {
 /* A frame whose planes are not in its memory is refused. */
 TEST_LOOP (planes, G_N_ELEMENTS (frames))
 {
-  GstBuffer *sent = gst_buffer_new ();
-  GstBuffer *received = gst_buffer_new_allocate (NULL, MEMORY_SIZE, NULL);
+  g_autoptr (GstBuffer) sent = gst_buffer_new ();
+  g_autoptr (GstBuffer) received =
+      gst_buffer_new_allocate (NULL, MEMORY_SIZE, NULL);
   GstByteReader reader;
-  GByteArray *metas;
+  g_autoptr (GByteArray) metas = NULL;
   GstVideoInfo info;
 
   gst_video_info_init (&info);
@@ -305,9 +295,6 @@ TEST_LOOP (planes, G_N_ELEMENTS (frames))
   gst_byte_reader_init (&reader, metas->data, metas->len);
   fail_unless_equals_int (gst_vkgdr_ipc_metas_read (received, &info, &reader),
       frames[__i__].is_inside);
-  g_byte_array_unref (metas);
-  gst_buffer_unref (received);
-  gst_buffer_unref (sent);
 }
 
 static const struct {
@@ -327,12 +314,13 @@ static const struct {
  * picture has the size of the GstVideoMeta, or of the caps without one. */
 TEST_LOOP (crop, 2 * G_N_ELEMENTS (crops))
 {
-  GstBuffer *sent = gst_buffer_new ();
-  GstBuffer *received = gst_buffer_new_allocate (NULL, 30 * 20, NULL);
+  g_autoptr (GstBuffer) sent = gst_buffer_new ();
+  g_autoptr (GstBuffer) received =
+      gst_buffer_new_allocate (NULL, 30 * 20, NULL);
   GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta (sent);
   gboolean has_meta = __i__ % 2 == 0;
   GstByteReader reader;
-  GByteArray *metas;
+  g_autoptr (GByteArray) metas = NULL;
   GstVideoInfo info;
 
   gst_video_info_set_format (
@@ -351,9 +339,6 @@ TEST_LOOP (crop, 2 * G_N_ELEMENTS (crops))
       gst_buffer_get_video_meta (received) != NULL, has_meta);
   fail_unless_equals_int (gst_buffer_get_video_crop_meta (received) != NULL,
       crops[__i__ / 2].is_inside);
-  g_byte_array_unref (metas);
-  gst_buffer_unref (received);
-  gst_buffer_unref (sent);
 }
 
 #if GST_CHECK_VERSION(1, 24, 0)
@@ -407,23 +392,21 @@ register_own_meta (void)
 TEST (serialised)
 {
   const GstMetaInfo *info = register_own_meta ();
-  GstBuffer *buffer = gst_buffer_new (), *copy;
+  g_autoptr (GstBuffer) buffer = gst_buffer_new (), copy = NULL;
   const OwnMeta *own;
 
   ((OwnMeta *) gst_buffer_add_meta (buffer, info, NULL))->value = 42;
   copy = copy_metas (buffer, MAX_METAS);
   own = (const OwnMeta *) gst_buffer_get_meta (copy, info->api);
   fail_unless (own != NULL && own->value == 42);
-  gst_buffer_unref (copy);
-  gst_buffer_unref (buffer);
 }
 
 /* Metas whose content GStreamer would parse as text are accepted only as the
  * kinds of their own, which check the text. */
 TEST_LOOP (serialised_text, 2)
 {
-  GstBuffer *buffer = new_buffer (), *copy = gst_buffer_new ();
-  GByteArray *bytes = g_byte_array_new ();
+  g_autoptr (GstBuffer) buffer = new_buffer (), copy = gst_buffer_new ();
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
   guint8 head[8] = { 4 };
   GstByteReader reader;
   GstVideoInfo info;
@@ -443,8 +426,5 @@ TEST_LOOP (serialised_text, 2)
   fail_if (gst_vkgdr_ipc_metas_read (copy, &info, &reader));
   fail_unless (gst_buffer_get_custom_meta (copy, CUSTOM) == NULL);
   fail_unless (gst_buffer_get_reference_timestamp_meta (copy, NULL) == NULL);
-  g_byte_array_unref (bytes);
-  gst_buffer_unref (copy);
-  gst_buffer_unref (buffer);
 }
 #endif

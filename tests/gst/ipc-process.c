@@ -45,13 +45,12 @@ test_ipc_is_whole (GstBuffer *buffer, guint width, guint height)
 static GstElement *
 launch (const gchar *format, const gchar *path, guint number)
 {
-  gchar *text = g_strdup_printf (format, path, number);
+  g_autofree gchar *text = g_strdup_printf (format, path, number);
   GError *error = NULL;
   GstElement *pipeline = gst_parse_launch (text, &error);
 
   if (!pipeline || error)
     g_error ("%s: %s", text, error ? error->message : "");
-  g_free (text);
   return pipeline;
 }
 
@@ -79,7 +78,7 @@ look_at (GstBuffer *buffer, gboolean is_slow, TestIpcReport *report)
 static void
 find_end (GstElement *pipeline, TestIpcReport *report)
 {
-  GstBus *bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   GstMessage *message =
       gst_bus_timed_pop_filtered (bus, GST_SECOND, GST_MESSAGE_ERROR);
   GError *error = NULL;
@@ -92,7 +91,6 @@ find_end (GstElement *pipeline, TestIpcReport *report)
   } else {
     g_strlcpy (report->end, "eos", sizeof (report->end));
   }
-  gst_object_unref (bus);
 }
 
 /* The role "busy" does not sleep while it waits for frames. The role "holder"
@@ -172,8 +170,8 @@ start (const gchar *const *prefix, const gchar *role)
 {
   GSubprocessLauncher *launcher =
       g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDOUT_PIPE);
-  GPtrArray *arguments = g_ptr_array_new ();
-  gchar *self = g_file_read_link ("/proc/self/exe", NULL);
+  g_autoptr (GPtrArray) arguments = g_ptr_array_new ();
+  g_autofree gchar *self = g_file_read_link ("/proc/self/exe", NULL);
   GSubprocess *process;
   GError *error = NULL;
 
@@ -186,8 +184,6 @@ start (const gchar *const *prefix, const gchar *role)
   process = g_subprocess_launcher_spawnv (
       launcher, (const gchar *const *) arguments->pdata, &error);
   fail_unless (process != NULL, "%s", error ? error->message : "");
-  g_ptr_array_unref (arguments);
-  g_free (self);
   g_object_unref (launcher);
   return process;
 }
@@ -258,23 +254,21 @@ test_ipc_kill (GSubprocess *process)
 static gchar *
 make_path (void)
 {
-  gchar *folder = g_dir_make_tmp ("vkgdr-ipc-XXXXXX", NULL);
+  g_autofree gchar *folder = g_dir_make_tmp ("vkgdr-ipc-XXXXXX", NULL);
   gchar *path;
 
   fail_unless (folder != NULL);
   path = g_build_filename (folder, "socket", NULL);
-  g_free (folder);
   return path;
 }
 
 static void
 remove_path (gchar *path)
 {
-  gchar *folder = g_path_get_dirname (path);
+  g_autofree gchar *folder = g_path_get_dirname (path);
 
   remove (path);
   remove (folder);
-  g_free (folder);
   g_free (path);
 }
 
@@ -350,12 +344,11 @@ test_ipc_wait_clients (GstElement *element, guint n)
 guint64
 test_ipc_stat (GstElement *element, const gchar *name)
 {
-  GstStructure *stats = NULL;
+  g_autoptr (GstStructure) stats = NULL;
   guint64 value = 0;
 
   g_object_get (element, "stats", &stats, NULL);
   fail_unless (gst_structure_get_uint64 (stats, name, &value), "%s", name);
-  gst_structure_free (stats);
   return value;
 }
 

@@ -31,7 +31,8 @@ pass_frame (guint number)
 static GstTagList *
 get_tags (GstTagScope scope)
 {
-  GstPad *pad = gst_element_get_static_pad (test_src->element, "src");
+  g_autoptr (GstPad) pad =
+      gst_element_get_static_pad (test_src->element, "src");
   GstTagList *found = NULL, *tags;
   GstEvent *event;
   guint i;
@@ -42,7 +43,6 @@ get_tags (GstTagScope scope)
       found = gst_tag_list_ref (tags);
     gst_event_unref (event);
   }
-  gst_object_unref (pad);
   return found;
 }
 
@@ -117,9 +117,9 @@ TEST (later_event)
  * warning, and the others are not. */
 TEST (large_tags)
 {
-  gchar *text = g_strnfill (1024 * 1024, 'x');
-  gchar *too_long = g_strnfill (17 * 1024 * 1024, 'y');
-  GstBus *bus = gst_bus_new ();
+  g_autofree gchar *text = g_strnfill (1024 * 1024, 'x');
+  g_autofree gchar *too_long = g_strnfill (17 * 1024 * 1024, 'y');
+  g_autoptr (GstBus) bus = gst_bus_new ();
   GstMessage *message;
 
   if (test_ipc_begin ("")) {
@@ -141,9 +141,6 @@ TEST (large_tags)
     gst_element_set_bus (test_sink->element, NULL);
     test_ipc_end ();
   }
-  gst_object_unref (bus);
-  g_free (too_long);
-  g_free (text);
 }
 
 /* The next stream does not have the tags of the last one: neither for a client

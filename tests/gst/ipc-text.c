@@ -108,30 +108,29 @@ TEST (many_names)
 static GstTagList *
 send (const GstTagList *tags)
 {
-  GByteArray *bytes = gst_vkgdr_ipc_tags_write (tags, G_MAXUINT32);
+  g_autoptr (GByteArray) bytes = gst_vkgdr_ipc_tags_write (tags, G_MAXUINT32);
   GstTagList *result;
 
   result = gst_vkgdr_ipc_tags_read (
       bytes->data, bytes->len, gst_tag_list_get_scope (tags));
-  g_byte_array_unref (bytes);
   return result;
 }
 
 TEST (tags)
 {
-  GstBuffer *picture = gst_buffer_new_allocate (NULL, 100000, NULL);
-  GstCaps *caps = gst_caps_from_string ("image/jpeg, width=(int)10");
-  GstSample *sample = gst_sample_new (picture, caps, NULL,
+  g_autoptr (GstBuffer) picture = gst_buffer_new_allocate (NULL, 100000, NULL);
+  g_autoptr (GstCaps) caps = gst_caps_from_string ("image/jpeg, width=(int)10");
+  g_autoptr (GstSample) sample = gst_sample_new (picture, caps, NULL,
       gst_structure_from_string ("GstTagImageInfo, image-type=(int)1;", NULL));
   GDate *date = g_date_new_dmy (29, 2, 2024);
-  GstDateTime *time = gst_date_time_new_ym (2026, 11);
-  GstTagList *tags = gst_tag_list_new (GST_TAG_TITLE, "a=<[{ \"ä\"",
+  g_autoptr (GstDateTime) time = gst_date_time_new_ym (2026, 11);
+  g_autoptr (GstTagList) tags = gst_tag_list_new (GST_TAG_TITLE, "a=<[{ \"ä\"",
       GST_TAG_ARTIST, "one", GST_TAG_ARTIST, "two", GST_TAG_TRACK_NUMBER, 7u,
       GST_TAG_DURATION, G_GUINT64_CONSTANT (1) << 40, GST_TAG_TRACK_GAIN, -1.5,
       GST_TAG_DATE, date, GST_TAG_DATE_TIME, time, GST_TAG_IMAGE, sample, NULL);
-  GstTagList *copy;
+  g_autoptr (GstTagList) copy = NULL;
   GstSample *image;
-  gchar *text;
+  g_autofree gchar *text = NULL;
 
   gst_tag_list_set_scope (tags, GST_TAG_SCOPE_GLOBAL);
   copy = send (tags);
@@ -150,23 +149,17 @@ TEST (tags)
   gst_tag_list_remove_tag (copy, GST_TAG_IMAGE);
   text = gst_tag_list_to_string (copy);
   fail_unless (gst_tag_list_is_equal (tags, copy), "%s", text);
-  g_free (text);
-  gst_tag_list_unref (copy);
-  gst_tag_list_unref (tags);
-  gst_sample_unref (sample);
-  gst_buffer_unref (picture);
-  gst_caps_unref (caps);
   g_date_free (date);
-  gst_date_time_unref (time);
 }
 
 /* Damaged tags are refused, or have fewer tags; they never crash. */
 TEST (damaged_tags)
 {
-  GstTagList *tags = gst_tag_list_new (GST_TAG_TITLE, "title", GST_TAG_ALBUM,
-      "album", GST_TAG_TRACK_NUMBER, 7u, GST_TAG_TRACK_GAIN, 1.0, NULL);
-  GByteArray *bytes = gst_vkgdr_ipc_tags_write (tags, G_MAXUINT32);
-  GRand *random = g_rand_new_with_seed (1);
+  g_autoptr (GstTagList) tags =
+      gst_tag_list_new (GST_TAG_TITLE, "title", GST_TAG_ALBUM, "album",
+          GST_TAG_TRACK_NUMBER, 7u, GST_TAG_TRACK_GAIN, 1.0, NULL);
+  g_autoptr (GByteArray) bytes = gst_vkgdr_ipc_tags_write (tags, G_MAXUINT32);
+  g_autoptr (GRand) random = g_rand_new_with_seed (1);
   guint i;
 
   for (i = 0; i < 20000; i++) {
@@ -181,7 +174,4 @@ TEST (damaged_tags)
     g_free (copy);
   }
   fail_unless (gst_vkgdr_ipc_tags_write (tags, 20) == NULL);
-  g_rand_free (random);
-  g_byte_array_unref (bytes);
-  gst_tag_list_unref (tags);
 }

@@ -28,10 +28,10 @@ TEST_FIXTURE (frame_setup, frame_teardown);
 
 TEST (planes_in_several_memories)
 {
-  GstVkgdrKernel *kernel =
+  g_autoptr (GstVkgdrKernel) kernel =
       frame_effect (frame_context, gst_effect_find ("invert"));
-  GstBuffer *in = gst_buffer_new (), *out = gst_buffer_new ();
-  guint8 *noise, *wanted;
+  g_autoptr (GstBuffer) in = gst_buffer_new (), out = gst_buffer_new ();
+  g_autofree guint8 *noise = NULL, *wanted = NULL;
   GError *error = NULL;
   GstVideoInfo info;
   GstMapInfo map;
@@ -59,12 +59,6 @@ TEST (planes_in_several_memories)
     fail_unless (memcmp (map.data, wanted + info.offset[i], map.size) == 0);
     gst_memory_unmap (gst_buffer_peek_memory (out, i), &map);
   }
-
-  gst_buffer_unref (in);
-  gst_buffer_unref (out);
-  g_free (wanted);
-  g_free (noise);
-  gst_object_unref (kernel);
 }
 
 TEST (effect_params)
@@ -118,7 +112,7 @@ static void
 check_source_fails (const gchar *source, const gchar *entry, gint code,
     const gchar *const *words)
 {
-  GError *error = NULL;
+  g_autoptr (GError) error = NULL;
   guint i;
 
   fail_unless (from_source (source, entry, &error) == NULL);
@@ -126,7 +120,6 @@ check_source_fails (const gchar *source, const gchar *entry, gint code,
   for (i = 0; words[i]; i++)
     fail_unless (strstr (error->message, words[i]) != NULL,
         "\"%s\" is not in: %s", words[i], error->message);
-  g_error_free (error);
 }
 
 TEST (compile_error_shows_log)
@@ -201,22 +194,20 @@ TEST (first_parameters_are_frames)
 static gchar *
 write_temp (const gchar *name, const gchar *data, gssize size)
 {
-  gchar *folder = g_dir_make_tmp ("vkgdr-kernel-XXXXXX", NULL);
+  g_autofree gchar *folder = g_dir_make_tmp ("vkgdr-kernel-XXXXXX", NULL);
   gchar *path = g_build_filename (folder, name, NULL);
 
   fail_unless (g_file_set_contents (path, data, size, NULL));
-  g_free (folder);
   return path;
 }
 
 static void
 remove_temp (gchar *path)
 {
-  gchar *folder = g_path_get_dirname (path);
+  g_autofree gchar *folder = g_path_get_dirname (path);
 
   g_unlink (path);
   g_rmdir (folder);
-  g_free (folder);
   g_free (path);
 }
 
@@ -359,16 +350,14 @@ TEST (ptx_offsets)
       "\t.param .b16 shorts[4],\n\t.param .align 0 .b8 wrong[3],\n"
       "\t.param .align 1 .b8 packed[8]\n)\n{\n\tret;\n}\n";
   const gsize wanted[] = { 0, 8, 280, 288, 304, 306, 314, 317 };
-  GArray *offsets = g_array_new (FALSE, FALSE, sizeof (gsize));
-  GArray *sizes = gst_vkgdr_image_read_ptx_params (ptx, "k", offsets);
+  g_autoptr (GArray) offsets = g_array_new (FALSE, FALSE, sizeof (gsize));
+  g_autoptr (GArray) sizes = gst_vkgdr_image_read_ptx_params (ptx, "k", offsets);
   guint i;
 
   fail_unless_equals_int (sizes->len, G_N_ELEMENTS (wanted));
   fail_unless_equals_int (offsets->len, G_N_ELEMENTS (wanted));
   for (i = 0; i < offsets->len; i++)
     fail_unless_equals_uint64 (g_array_index (offsets, gsize, i), wanted[i]);
-  g_array_unref (offsets);
-  g_array_unref (sizes);
 }
 
 /* --- parameters ---------------------------------------------------------- */
@@ -376,7 +365,7 @@ TEST (ptx_offsets)
 TEST (params_are_checked)
 {
   GError *error = NULL;
-  GstVkgdrKernel *kernel;
+  g_autoptr (GstVkgdrKernel) kernel = NULL;
 
   kernel = from_source (
       KERNEL ("k", ", float f, double d, int i, bool b, long long l"), NULL,
@@ -392,7 +381,6 @@ TEST (params_are_checked)
   check_params (kernel, "p,f=1.5,d=1.5,i=(string)one,b=true,l=1", "3 (i)");
   check_params (kernel, "p,f=1.5,d=1.5,i=1,b=1000,l=1", "4 (b)");
   check_params (kernel, "p,f=1.5,d=1.5,i=1,b=1.5,l=1", "4 (b)");
-  gst_object_unref (kernel);
 }
 
 TEST (params_arrive)
@@ -411,14 +399,14 @@ TEST (params_arrive)
       "  vkgdr_put (out, 0, 6, 0, in.frame == 0 && in.time == 7);\n"
       "  vkgdr_put (out, 0, 7, 0, in.width == 8 && out.height == 2);\n"
       "}\n";
-  GstStructure *params = gst_structure_from_string (
+  g_autoptr (GstStructure) params = gst_structure_from_string (
       "p,f=1.5,d=(float)2.5,i=-3,b=true,l=-4,u=200", NULL);
-  GstBuffer *in, *out;
+  g_autoptr (GstBuffer) in = NULL, out = NULL;
   GError *error = NULL;
-  GstVkgdrKernel *kernel;
+  g_autoptr (GstVkgdrKernel) kernel = NULL;
   GstVideoInfo info;
   FrameLayout layout;
-  guint8 *got;
+  g_autofree guint8 *got = NULL;
   guint i;
 
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 8, 2);
@@ -433,12 +421,6 @@ TEST (params_arrive)
   got = frame_read (&info, &layout, out);
   for (i = 0; i < 8; i++)
     fail_unless (got[i] == 1, "value %u did not arrive", i);
-
-  g_free (got);
-  gst_buffer_unref (in);
-  gst_buffer_unref (out);
-  gst_structure_free (params);
-  gst_object_unref (kernel);
 }
 
 /* --- frames that do not fit ---------------------------------------------- */
@@ -447,20 +429,19 @@ static void
 check_run_fails (GstVkgdrKernel *kernel, GstBuffer *buffer,
     const GstVideoInfo *info, const gchar *word)
 {
-  GError *error = NULL;
+  g_autoptr (GError) error = NULL;
 
   fail_if (gst_vkgdr_kernel_run (
       kernel, frame_stream, buffer, info, buffer, info, 0, NULL, &error));
   g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
   fail_unless (strstr (error->message, word) != NULL, "\"%s\" is not in: %s",
       word, error->message);
-  g_error_free (error);
   gst_buffer_unref (buffer);
 }
 
 TEST (frames_are_checked)
 {
-  GstVkgdrKernel *kernel =
+  g_autoptr (GstVkgdrKernel) kernel =
       frame_effect (frame_context, gst_effect_find ("copy"));
   GstBuffer *buffer;
   GstVideoInfo info;
@@ -499,7 +480,6 @@ TEST (frames_are_checked)
   layout = frame_layout (&info, FALSE);
   check_run_fails (
       kernel, frame_new (frame_context, &info, &layout, NULL), &info, "RGB8P");
-  gst_object_unref (kernel);
 }
 
 /* --- the cache ----------------------------------------------------------- */
@@ -543,22 +523,20 @@ static void
 make_and_drop (const gchar *source, const gchar *entry)
 {
   GError *error = NULL;
-  GstVkgdrKernel *kernel = from_source (source, NULL, &error);
+  g_autoptr (GstVkgdrKernel) kernel = from_source (source, NULL, &error);
 
   g_assert_no_error (error);
   fail_unless_equals_string (gst_vkgdr_kernel_get_entry (kernel), entry);
-  gst_object_unref (kernel);
 }
 
 static void
 copy_file (const gchar *from, const gchar *to)
 {
-  gchar *data;
+  g_autofree gchar *data = NULL;
   gsize size;
 
   fail_unless (g_file_get_contents (from, &data, &size, NULL));
   fail_unless (g_file_set_contents (to, data, size, NULL));
-  g_free (data);
 }
 
 static void
@@ -587,10 +565,10 @@ static void
 check_bound (const gchar *folder)
 {
   struct utimbuf long_ago = { 1000000000, 1000000000 };
-  gchar *hash = g_compute_checksum_for_string (G_CHECKSUM_SHA256, "old", -1);
-  gchar *old = g_strdup_printf ("%s/%s.image", folder, hash);
-  GHashTable *known;
-  gchar *new;
+  g_autofree gchar *hash = g_compute_checksum_for_string (G_CHECKSUM_SHA256, "old", -1);
+  g_autofree gchar *old = g_strdup_printf ("%s/%s.image", folder, hash);
+  g_autoptr (GHashTable) known = NULL;
+  g_autofree gchar *new = NULL;
 
   /* An empty file takes no room on the disk. */
   fail_unless (g_file_set_contents (old, "", 0, NULL));
@@ -604,10 +582,6 @@ check_bound (const gchar *folder)
   fail_if (g_file_test (old, G_FILE_TEST_EXISTS), "the cache has no bound");
 
   g_unlink (new);
-  g_free (new);
-  g_free (old);
-  g_free (hash);
-  g_hash_table_unref (known);
 }
 
 static void
@@ -630,9 +604,9 @@ remove_entries (const gchar *folder)
 
 TEST (cache)
 {
-  gchar *folder = g_dir_make_tmp ("vkgdr-cache-XXXXXX", NULL);
-  GHashTable *known;
-  gchar *one, *two, *spare = g_build_filename (folder, "spare", NULL);
+  g_autofree gchar *folder = g_dir_make_tmp ("vkgdr-cache-XXXXXX", NULL);
+  g_autoptr (GHashTable) known = NULL;
+  g_autofree gchar *one = NULL, *two = NULL, *spare = g_build_filename (folder, "spare", NULL);
 
   g_setenv ("VKGDR_CACHE_DIR", folder, TRUE);
   make_and_drop (KERNEL ("zero", ""), "zero");
@@ -668,11 +642,6 @@ TEST (cache)
 
   g_unlink (spare);
   remove_entries (folder);
-  g_free (one);
-  g_free (two);
-  g_free (spare);
-  g_free (folder);
-  g_hash_table_unref (known);
 }
 
 /* --- the cause of a failure ---------------------------------------------- */
@@ -701,8 +670,8 @@ TEST (lack_of_descriptors_is_named)
 {
   gchar elf[64] = "\177ELF\2\1\1";
   struct rlimit before, few = { 0, 0 };
-  GError *compiling = NULL, *loading = NULL;
-  GBytes *image = g_bytes_new_static (elf, sizeof (elf));
+  g_autoptr (GError) compiling = NULL, loading = NULL;
+  g_autoptr (GBytes) image = g_bytes_new_static (elf, sizeof (elf));
   GstVkgdrKernel *kernel;
   GstVkgdrModule *module;
 
@@ -719,9 +688,6 @@ TEST (lack_of_descriptors_is_named)
       "%s", compiling->message);
   fail_unless (strstr (loading->message, "no file descriptors left"), "%s",
       loading->message);
-  g_error_free (compiling);
-  g_error_free (loading);
-  g_bytes_unref (image);
 }
 
 /* No file can grow, as on a full disk. A check of the test writes a file, so
@@ -729,7 +695,7 @@ TEST (lack_of_descriptors_is_named)
 TEST (full_disk_is_named)
 {
   struct rlimit before, none = { 0, 0 };
-  GError *error = NULL;
+  g_autoptr (GError) error = NULL;
   GstVkgdrKernel *kernel;
   gboolean ok;
 
@@ -748,5 +714,4 @@ TEST (full_disk_is_named)
   fail_unless (strstr (error->message, "no space left")
                    || strstr (error->message, "File too large"),
       "%s", error->message);
-  g_error_free (error);
 }

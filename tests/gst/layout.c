@@ -288,13 +288,12 @@ assert_content (const GstVideoInfo *info, GstBuffer *buffer, guint frame)
 static GstPadProbeReturn
 count_padded (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {
-  GstCaps *caps = gst_pad_get_current_caps (pad);
+  g_autoptr (GstCaps) caps = gst_pad_get_current_caps (pad);
   GstVideoInfo video;
 
   fail_unless (gst_video_info_from_caps (&video, caps));
   if (!is_default (&video, GST_PAD_PROBE_INFO_BUFFER (info)))
     g_atomic_int_inc ((gint *) user_data);
-  gst_caps_unref (caps);
   return GST_PAD_PROBE_OK;
 }
 
@@ -314,12 +313,10 @@ static void
 add_probe (GstElement *pipeline, const gchar *name, GstPadProbeType type,
     GstPadProbeCallback callback, gpointer user_data)
 {
-  GstElement *e = gst_bin_get_by_name (GST_BIN (pipeline), name);
-  GstPad *pad = gst_element_get_static_pad (e, "sink");
+  g_autoptr (GstElement) e = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (e, "sink");
 
   gst_pad_add_probe (pad, type, callback, user_data, NULL);
-  gst_object_unref (pad);
-  gst_object_unref (e);
 }
 
 static const GstVideoFormat formats[] = { GST_VIDEO_FORMAT_I420,
@@ -357,7 +354,7 @@ static void
 check_padding_ends (
     Padder padder, const gchar *way, GstVideoFormat format, gint width)
 {
-  GPtrArray *buffers;
+  g_autoptr (GPtrArray) buffers = NULL;
   GstVideoInfo info;
   gint padded;
   guint i;
@@ -378,7 +375,6 @@ check_padding_ends (
     fail_unless (is_default (&info, buffer));
     assert_content (&info, buffer, i);
   }
-  g_ptr_array_unref (buffers);
 }
 
 static void
@@ -421,7 +417,8 @@ TEST (padding_ends_at_odd_widths)
 /* The frames in a file have 960 bytes each, not 1024. */
 TEST (padding_reaches_no_file)
 {
-  gchar *path = g_build_filename (g_get_tmp_dir (), "vkgdr-XXXXXX", NULL);
+  g_autofree gchar *path =
+      g_build_filename (g_get_tmp_dir (), "vkgdr-XXXXXX", NULL);
   gint fd = g_mkstemp (path);
   GstElement *pipeline = test_launch (
       "testpadded ! vkgdrupload ! vkgdrdownload ! filesink location=%s", path);
@@ -439,20 +436,17 @@ TEST (padding_reaches_no_file)
   gst_object_unref (pipeline);
   close (fd);
   g_unlink (path);
-  g_free (path);
 }
 
 static guint64
 figure (GstElement *pipeline, const gchar *name, const gchar *field)
 {
-  GstElement *e = gst_bin_get_by_name (GST_BIN (pipeline), name);
-  GstStructure *stats = NULL;
+  g_autoptr (GstElement) e = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  g_autoptr (GstStructure) stats = NULL;
   guint64 value = G_MAXUINT64;
 
   g_object_get (e, "stats", &stats, NULL);
   fail_unless (gst_structure_get_uint64 (stats, field, &value), "no %s", field);
-  gst_structure_free (stats);
-  gst_object_unref (e);
   return value;
 }
 
@@ -460,11 +454,11 @@ figure (GstElement *pipeline, const gchar *name, const gchar *field)
  * padding. */
 TEST_LOOP (padding_is_kept_on_request, 2)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "testpadded ! identity name=before ! vkgdrupload name=up ! "
       "identity name=mid ! vkgdrdownload name=down ! fakesink name=sink");
   gint before = 0, mid = 0, after = 0;
-  GstBus *bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
 
   wanted.padder = PADS_WHEN_ASKED;
   wanted.format = GST_VIDEO_FORMAT_NV12;
@@ -486,8 +480,6 @@ TEST_LOOP (padding_is_kept_on_request, 2)
   fail_unless_equals_uint64 (
       figure (pipeline, "down", "frames-packed"), __i__ ? 0 : N_FRAMES);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (bus);
-  gst_object_unref (pipeline);
 }
 
 /* --- tiles --------------------------------------------------------------- */
@@ -607,11 +599,12 @@ make_visible (guint i, GstVkgdrContext *context)
 static void
 check_visible (guint i, const gchar *element, gboolean is_on_device)
 {
-  gchar *caps = g_strdup_printf (
+  g_autofree gchar *caps = g_strdup_printf (
       "video/x-raw%s,format=%s,width=64,height=48,framerate=30/1",
       is_on_device ? "(memory:VkgdrMemory)" : "",
       gst_video_format_to_string (visible[i].format));
-  GstHarness *h = test_harness_new (gst_element_factory_make (element, NULL));
+  g_autoptr (GstHarness) h =
+      test_harness_new (gst_element_factory_make (element, NULL));
   GstBuffer *buffer = make_visible (i, is_on_device ? test_context : NULL);
 
   gst_harness_set_src_caps_str (h, caps);
@@ -619,8 +612,6 @@ check_visible (guint i, const gchar *element, gboolean is_on_device)
   buffer = gst_harness_try_pull (h);
   fail_unless ((buffer != NULL) == visible[i].is_inside);
   gst_clear_buffer (&buffer);
-  gst_harness_teardown (h);
-  g_free (caps);
 }
 
 TEST_LOOP (crop_outside, G_N_ELEMENTS (visible))
@@ -721,18 +712,15 @@ assert_same_samples (GstVideoInfo *info, GstBuffer *a, GstBuffer *b)
 static void
 check_videocrop (const gchar *format, const gchar *crop)
 {
-  gchar *cpu = g_strdup_printf ("videocrop %s ! vkgdrupload", crop);
-  gchar *device = g_strdup_printf ("vkgdrupload ! videocrop %s", crop);
+  g_autofree gchar *cpu = g_strdup_printf ("videocrop %s ! vkgdrupload", crop);
+  g_autofree gchar *device =
+      g_strdup_printf ("vkgdrupload ! videocrop %s", crop);
   GstVideoInfo info;
-  GstBuffer *expected = play_cropped (format, cpu, &info);
-  GstBuffer *cropped = play_cropped (format, device, &info);
+  g_autoptr (GstBuffer) expected = play_cropped (format, cpu, &info);
+  g_autoptr (GstBuffer) cropped = play_cropped (format, device, &info);
 
   fail_unless (is_default (&info, cropped), "%s, %s", format, crop);
   assert_same_samples (&info, expected, cropped);
-  gst_buffer_unref (cropped);
-  gst_buffer_unref (expected);
-  g_free (device);
-  g_free (cpu);
 }
 
 /* videocrop only attaches a GstVideoCropMeta to frames on the device, if
@@ -870,15 +858,15 @@ static void
 check_format (GstVideoFormat format)
 {
   GstVideoInfo info;
-  GstBufferPool *pool = NULL;
+  g_autoptr (GstBufferPool) pool = NULL;
   guint size = 0, min, max;
   GstStructure *config;
   GstBuffer *buffer;
-  GstHarness *h;
-  GstQuery *query;
-  GstCaps *caps;
+  g_autoptr (GstHarness) h = NULL;
+  g_autoptr (GstQuery) query = NULL;
+  g_autoptr (GstCaps) caps = NULL;
   GstMapInfo map;
-  gchar *text;
+  g_autofree gchar *text = NULL;
 
   fail_unless (gst_video_info_set_format (&info, format, 70, 38));
   text = g_strdup_printf (
@@ -913,11 +901,6 @@ check_format (GstVideoFormat format)
   gst_buffer_unmap (buffer, &map);
   gst_buffer_unref (buffer);
   gst_buffer_pool_set_active (pool, FALSE);
-  gst_object_unref (pool);
-  gst_query_unref (query);
-  gst_caps_unref (caps);
-  gst_harness_teardown (h);
-  g_free (text);
 }
 
 TEST (every_format)

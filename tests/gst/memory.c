@@ -35,11 +35,10 @@ write_pattern (GstMemory *memory, guint seed)
 static void
 assert_device (GstMemory *memory, guint seed)
 {
-  guint8 *data = test_device_bytes (memory);
+  g_autofree guint8 *data = test_device_bytes (memory);
 
   fail_unless (
       test_matches (data, gst_memory_get_sizes (memory, NULL, NULL), seed));
-  g_free (data);
 }
 
 static void
@@ -58,7 +57,7 @@ TEST_FIXTURE (test_setup_bar, test_teardown);
 
 TEST_IF (write_is_direct, !test_hides_vulkan ())
 {
-  GstMemory *memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   GstMapInfo map;
 
   test_spy_install (test_context);
@@ -69,12 +68,11 @@ TEST_IF (write_is_direct, !test_hides_vulkan ())
   gst_memory_unmap (memory, &map);
   fail_unless_equals_int (test_spy.htod, 0);
   assert_device (memory, 1);
-  gst_memory_unref (memory);
 }
 
 TEST_IF (read_avoids_the_window, !test_hides_vulkan ())
 {
-  GstMemory *memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   const guint8 *window = gst_vkgdr_memory_get_host_pointer (memory);
   GstMapInfo map;
 
@@ -93,14 +91,13 @@ TEST_IF (read_avoids_the_window, !test_hides_vulkan ())
   write_pattern (memory, 2);
   assert_read (memory, 2);
   fail_unless_equals_int (test_spy.dtoh, 2);
-  gst_memory_unref (memory);
 }
 
 /* A video frame of several planes is mapped once for each plane, but
  * transferred once. */
 TEST (writers_are_published_together)
 {
-  GstMemory *memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   GstMapInfo maps[3];
   guint i;
 
@@ -115,7 +112,6 @@ TEST (writers_are_published_together)
   }
   fail_unless_equals_int (test_spy.htod, 1);
   assert_device (memory, 1);
-  gst_memory_unref (memory);
 }
 
 TEST_FIXTURE (test_setup, test_teardown);
@@ -124,7 +120,7 @@ TEST_IF (cached_window_is_read_directly, !test_hides_vulkan ())
 {
   GstMapFlags flags[] = { GST_MAP_READ, GST_MAP_WRITE, GST_MAP_READWRITE };
   vkgdr_device_info info;
-  GstMemory *memory;
+  g_autoptr (GstMemory) memory = NULL;
   guint i;
 
   if (!test_has_window ())
@@ -140,14 +136,13 @@ TEST_IF (cached_window_is_read_directly, !test_hides_vulkan ())
         info.host_cached || flags[i] == GST_MAP_WRITE);
     gst_memory_unmap (memory, &map);
   }
-  gst_memory_unref (memory);
 }
 
 TEST_FIXTURE (test_setup_bar, test_teardown);
 
 TEST (readwrite_goes_there_and_back)
 {
-  GstMemory *memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   GstMapInfo map;
 
   write_pattern (memory, 1);
@@ -157,12 +152,11 @@ TEST (readwrite_goes_there_and_back)
   gst_memory_unmap (memory, &map);
   assert_device (memory, 2);
   assert_read (memory, 2);
-  gst_memory_unref (memory);
 }
 
 TEST (undefined_content_is_not_fetched)
 {
-  GstMemory *memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   GstMapInfo map;
 
   test_spy_install (test_context);
@@ -174,12 +168,11 @@ TEST (undefined_content_is_not_fetched)
   fail_unless (gst_memory_map (memory, &map, GST_MAP_READWRITE));
   gst_memory_unmap (memory, &map);
   fail_unless_equals_int (test_spy.dtoh, 0);
-  gst_memory_unref (memory);
 }
 
 TEST (staged)
 {
-  GstMemory *memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   const guint8 *window = gst_vkgdr_memory_get_host_pointer (memory);
   GstMapInfo map;
 
@@ -191,16 +184,15 @@ TEST (staged)
   gst_memory_unmap (memory, &map);
   fail_unless_equals_int (test_spy.htod, 1);
   assert_device (memory, 1);
-  gst_memory_unref (memory);
 }
 
 /* __i__ is 0 for direct access, and 1 for staged access. */
 TEST_LOOP (partial_write_keeps_the_rest, 2)
 {
-  GstMemory *memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   GstMemory *part;
   GstMapInfo map;
-  guint8 *data;
+  g_autofree guint8 *data = NULL;
   gsize i;
 
   write_pattern (memory, 1);
@@ -223,15 +215,13 @@ TEST_LOOP (partial_write_keeps_the_rest, 2)
   for (i = 0; i < SIZE; i++)
     test_check_byte (
         i, data[i], i >= 100 && i < 150 ? 0xaa : test_pattern (i, 1));
-  g_free (data);
-  gst_memory_unref (memory);
 }
 
 /* The memory is made smaller while it is mapped, and larger again later. All
  * bytes that the mapping gave access to are on the device. */
 TEST_LOOP (resized_while_mapped, 2)
 {
-  GstMemory *memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   GstMapInfo map;
 
   write_pattern (memory, 1);
@@ -244,15 +234,14 @@ TEST_LOOP (resized_while_mapped, 2)
   gst_memory_resize (memory, -1000, SIZE);
   assert_device (memory, 2);
   assert_read (memory, 2);
-  gst_memory_unref (memory);
 }
 
 TEST (device_mapping)
 {
-  GstMemory *memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   const vkgdr_cuda *cuda = vkgdr_driver_load ();
   GstMapInfo map;
-  guint8 *data;
+  g_autofree guint8 *data = NULL;
 
   write_pattern (memory, 1);
   gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_STAGED);
@@ -270,14 +259,12 @@ TEST (device_mapping)
   gst_vkgdr_context_pop (test_context);
   gst_memory_unmap (memory, &map);
   assert_read (memory, 3);
-  g_free (data);
-  gst_memory_unref (memory);
 }
 
 TEST (share_copy_span)
 {
-  GstMemory *memory = test_memory_new (test_context, SIZE);
-  GstMemory *a, *b, *aa, *copy;
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstMemory) a = NULL, b = NULL, aa = NULL, copy = NULL;
   gsize offset;
   guint8 *data;
 
@@ -303,12 +290,6 @@ TEST (share_copy_span)
   for (offset = 0; offset < 20; offset++)
     fail_unless_equals_int (data[offset], test_pattern (150 + offset, 1));
   g_free (data);
-
-  gst_memory_unref (copy);
-  gst_memory_unref (aa);
-  gst_memory_unref (b);
-  gst_memory_unref (a);
-  gst_memory_unref (memory);
 }
 
 TEST_FIXTURE (test_setup, test_teardown);
@@ -343,7 +324,7 @@ TEST_IF (flush_is_the_mapped_range, !test_hides_vulkan ())
 {
   vkgdr_t handle = gst_vkgdr_context_get_handle (test_context);
   GstMemory *memory = test_memory_new (test_context, SIZE);
-  GstMemory *part;
+  g_autoptr (GstMemory) part = NULL;
   GstMapInfo map;
   guint64 atom = handle->atom_size;
 
@@ -369,14 +350,13 @@ TEST_IF (flush_is_the_mapped_range, !test_hides_vulkan ())
   fail_unless (gst_memory_map (part, &map, GST_MAP_READ));
   gst_memory_unmap (part, &map);
   fail_unless_equals_int (n_flushed, 2);
-  gst_memory_unref (part);
 }
 
 /* Bytes that gst_vkgdr_memory_write () copies are flushed, too. */
 TEST_IF (written_range_is_flushed, !test_hides_vulkan ())
 {
   vkgdr_t handle = gst_vkgdr_context_get_handle (test_context);
-  GstMemory *memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   guint64 atom = handle->atom_size;
   const guint8 bytes[100] = { 0 };
 
@@ -386,7 +366,6 @@ TEST_IF (written_range_is_flushed, !test_hides_vulkan ())
   fail_unless_equals_uint64 (flushed[0].offset, 1001 / atom * atom);
   fail_unless_equals_uint64 (flushed[0].offset + flushed[0].size,
       (1001 + 100 + atom - 1) / atom * atom);
-  gst_memory_unref (memory);
 }
 
 /* --- order --------------------------------------------------------------- */
@@ -395,8 +374,8 @@ TEST_FIXTURE (test_setup_bar, test_teardown);
 
 TEST (write_waits_for_readers)
 {
-  GstMemory *memory = test_memory_new (test_context, SIZE);
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   gint done = FALSE;
   GstMapInfo map;
 
@@ -417,14 +396,12 @@ TEST (write_waits_for_readers)
   gst_memory_unmap (memory, &map);
   /* Without a window, the memory is sent by DMA. */
   fail_unless (test_hides_vulkan () || gst_vkgdr_memory_is_idle (memory));
-  gst_object_unref (stream);
-  gst_memory_unref (memory);
 }
 
 TEST (copy_by_the_cpu_waits_for_readers)
 {
-  GstMemory *memory = test_memory_new (test_context, SIZE);
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   const guint8 byte = 1;
   gint done = FALSE;
 
@@ -437,34 +414,32 @@ TEST (copy_by_the_cpu_waits_for_readers)
       gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
   fail_unless (gst_vkgdr_memory_write (memory, 0, &byte, 1, NULL));
   fail_unless (g_atomic_int_get (&done));
-  gst_object_unref (stream);
-  gst_memory_unref (memory);
 }
 
 TEST (read_waits_for_the_writer)
 {
-  GstMemory *memory = test_memory_new (test_context, SIZE);
-  GstVkgdrStream *stream = test_stream_new (test_context);
-  guint8 *data = g_malloc (SIZE);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
+  g_autofree guint8 *data = g_malloc (SIZE);
 
   write_pattern (memory, 1);
   test_fill (data, SIZE, 2);
   test_stream_delay (stream, 200, NULL);
   fail_unless (gst_vkgdr_memory_upload (memory, 0, data, SIZE, stream, NULL));
   assert_read (memory, 2);
-  gst_object_unref (stream);
-  g_free (data);
-  gst_memory_unref (memory);
 }
 
 TEST (streams_wait_for_each_other)
 {
-  GstMemory *memory = test_memory_new (test_context, SIZE);
-  GstVkgdrStream *a = test_stream_new (test_context),
-                 *b = test_stream_new (test_context);
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
-  GstMemory *first = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
-  GstMemory *second = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstVkgdrStream) a = test_stream_new (test_context),
+                             b = test_stream_new (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstMemory) first =
+      gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
+  g_autoptr (GstMemory) second =
+      gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
   GstMapInfo from, to;
 
   gst_memory_map (first, &from, GST_MAP_READWRITE);
@@ -477,18 +452,13 @@ TEST (streams_wait_for_each_other)
   fail_unless (test_matches (to.data, SIZE, 7));
   gst_memory_unmap (second, &to);
   gst_memory_unmap (first, &from);
-  gst_memory_unref (second);
-  gst_memory_unref (first);
-  gst_object_unref (allocator);
-  gst_object_unref (b);
-  gst_object_unref (a);
-  gst_memory_unref (memory);
 }
 
 TEST (freed_memory_is_not_reused_too_early)
 {
-  GstVkgdrStream *stream = test_stream_new (test_context);
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
   GstMemory *memory = test_memory_new (test_context, SIZE);
   guint64 pointer = gst_vkgdr_memory_get_device_pointer (memory);
 
@@ -510,8 +480,6 @@ TEST (freed_memory_is_not_reused_too_early)
   fail_unless_equals_uint64 (
       gst_vkgdr_memory_get_device_pointer (memory), pointer);
   gst_memory_unref (memory);
-  gst_object_unref (allocator);
-  gst_object_unref (stream);
 }
 
 /* If the driver could not be queried once, the memory is not used again before
@@ -519,8 +487,8 @@ TEST (freed_memory_is_not_reused_too_early)
 TEST (lost_memory_comes_back)
 {
   gint64 end = g_get_monotonic_time () + 5 * G_TIME_SPAN_SECOND;
-  GstVkgdrAllocator *allocator;
-  GstVkgdrStream *stream;
+  g_autoptr (GstVkgdrAllocator) allocator = NULL;
+  g_autoptr (GstVkgdrStream) stream = NULL;
   GstMemory *memory;
 
   if (!gst_vkgdr_context_is_software (test_context))
@@ -543,15 +511,13 @@ TEST (lost_memory_comes_back)
          && g_get_monotonic_time () < end)
     g_usleep (1000);
   fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 0);
-  gst_object_unref (allocator);
-  gst_object_unref (stream);
 }
 
 /* A user maps with GST_MAP_VKGDR, and does not declare its stream. */
 TEST (foreign_reader_is_waited_for)
 {
-  GstMemory *memory = test_memory_new (test_context, SIZE);
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   gint done = FALSE;
   GstMapInfo map;
 
@@ -564,8 +530,6 @@ TEST (foreign_reader_is_waited_for)
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
   fail_unless (g_atomic_int_get (&done));
   gst_memory_unmap (memory, &map);
-  gst_object_unref (stream);
-  gst_memory_unref (memory);
 }
 
 /* --- allocator ----------------------------------------------------------- */
@@ -574,8 +538,8 @@ TEST_FIXTURE (NULL, NULL);
 
 TEST (default_allocator)
 {
-  GstAllocator *allocator;
-  GstMemory *memory;
+  g_autoptr (GstAllocator) allocator = NULL;
+  g_autoptr (GstMemory) memory = NULL;
 
   gst_vkgdr_init ();
   allocator = gst_allocator_find ("VkgdrMemory");
@@ -586,22 +550,21 @@ TEST (default_allocator)
   fail_unless (gst_memory_is_type (memory, "VkgdrMemory"));
   write_pattern (memory, 1);
   assert_device (memory, 1);
-  gst_memory_unref (memory);
-  gst_object_unref (allocator);
 }
 
 TEST_FIXTURE (test_setup_bar, test_teardown);
 
 TEST (allocation_params)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
   GstAllocationParams params = {
     GST_MEMORY_FLAG_ZERO_PREFIXED | GST_MEMORY_FLAG_ZERO_PADDED, 255, 64, 100
   };
-  GstMemory *memory =
+  g_autoptr (GstMemory) memory =
       gst_allocator_alloc (GST_ALLOCATOR (allocator), 1000, &params);
   gsize offset, maxsize;
-  guint8 *data;
+  g_autofree guint8 *data = NULL;
   guint i;
 
   fail_unless (memory != NULL);
@@ -617,15 +580,13 @@ TEST (allocation_params)
   for (i = 0; i < 1164; i++)
     fail_unless_equals_int (
         data[i], i < 64 || i >= 1064 ? 0 : test_pattern (i - 64, 1));
-  g_free (data);
-  gst_memory_unref (memory);
-  gst_object_unref (allocator);
 }
 
 /* The flags of the parameters are set in the memory, as in system memory. */
 TEST (allocation_flags)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
   GstAllocationParams params = { GST_MEMORY_FLAG_NO_SHARE, 0, 0, 0 };
   GstMemory *memory =
       gst_allocator_alloc (GST_ALLOCATOR (allocator), 1000, &params);
@@ -636,12 +597,12 @@ TEST (allocation_flags)
   memory = gst_vkgdr_allocator_alloc (allocator, 1000, NULL);
   fail_if (GST_MEMORY_FLAG_IS_SET (memory, GST_MEMORY_FLAG_NO_SHARE));
   gst_memory_unref (memory);
-  gst_object_unref (allocator);
 }
 
 TEST (sizes_that_overflow)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
   GstAllocationParams params = { 0, 0, G_MAXSIZE - 5, 20 };
   GError *error = NULL;
 
@@ -652,14 +613,14 @@ TEST (sizes_that_overflow)
       g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY), "%s",
       error->message);
   g_clear_error (&error);
-  gst_object_unref (allocator);
 }
 
 /* A small memory that is freed is used again, as it is, for the next one of its
  * size. Nothing of its earlier use may be left. */
 TEST_IF (memory_that_is_used_again_is_new, !test_hides_vulkan ())
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
   GstAllocationParams params = { .align = 63, .prefix = 64 };
   GstMemory *memory = test_memory_new (test_context, 4096);
   guint64 pointer = gst_vkgdr_memory_get_device_pointer (memory);
@@ -696,15 +657,15 @@ TEST_IF (memory_that_is_used_again_is_new, !test_hides_vulkan ())
   fail_unless_equals_int (memory->offset, 64);
   fail_unless_equals_int (memory->maxsize, 4096);
   gst_memory_unref (memory);
-  gst_object_unref (allocator);
 }
 
 /* Device-only memory can be chosen, and can be mapped like other memory. */
 TEST_IF (device_only_memory, !test_hides_vulkan ())
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_allocator_new (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_allocator_new (test_context);
   GstMemory *memories[2];
-  GError *error = NULL;
+  g_autoptr (GError) error = NULL;
   GstMapInfo map;
   guint i;
 
@@ -733,15 +694,14 @@ TEST_IF (device_only_memory, !test_hides_vulkan ())
       == NULL);
   fail_unless (
       g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY));
-  g_error_free (error);
-  gst_object_unref (allocator);
 }
 
 /* Device-only memory that was freed is not used again as memory in the window,
  * or the other way round. */
 TEST_IF (device_only_memory_is_not_used_again, !test_hides_vulkan ())
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
   GstMemory *memory =
       gst_vkgdr_allocator_alloc_device_only (allocator, 4096, NULL);
 
@@ -753,13 +713,13 @@ TEST_IF (device_only_memory_is_not_used_again, !test_hides_vulkan ())
   memory = gst_vkgdr_allocator_alloc_device_only (allocator, 4096, NULL);
   fail_unless (gst_vkgdr_memory_get_host_pointer (memory) == NULL);
   gst_memory_unref (memory);
-  gst_object_unref (allocator);
 }
 
 /* Blocks of one size are used again for another one. */
 TEST (memories_of_different_sizes)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
   GstMemory *memories[40];
   guint round, i;
 
@@ -776,13 +736,13 @@ TEST (memories_of_different_sizes)
   }
   gst_vkgdr_allocator_free_held (allocator);
   fail_unless_equals_int (gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
-  gst_object_unref (allocator);
 }
 
 /* A memory that is not used again goes back to the driver after ten seconds. */
 TEST (memory_that_is_not_used_again_is_freed)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
   gint64 start = g_get_monotonic_time ();
   guint i;
 
@@ -795,7 +755,6 @@ TEST (memory_that_is_not_used_again_is_freed)
        i++)
     g_usleep (G_USEC_PER_SEC / 10);
   fail_unless_equals_int (gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
-  gst_object_unref (allocator);
 }
 
 static vkgdr_cuda real; /* the driver's table before it is changed */
@@ -857,7 +816,8 @@ TEST_LOOP (busy_memory_goes_back_to_the_driver, 2)
 
 TEST (ten_thousand_allocations)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
   GQueue live = G_QUEUE_INIT;
   guint before, i, seed = 1, slabs;
   guint64 managed;
@@ -888,7 +848,6 @@ TEST (ten_thousand_allocations)
   fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 0);
   gst_vkgdr_allocator_free_held (allocator);
   fail_unless_equals_int (gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
-  gst_object_unref (allocator);
 }
 
 TEST (pinned_is_recycled)
@@ -915,9 +874,10 @@ TEST (pinned_is_recycled)
  * it, and memory that is freed is not reused before that. */
 TEST (fetched_memory_is_waited_for)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
-  GstMemory *memory = test_memory_new (test_context, SIZE);
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   GstMemory *pinned, *part, *copy;
   gint done = FALSE;
   GstMapInfo map;
@@ -959,9 +919,6 @@ TEST (fetched_memory_is_waited_for)
   fail_unless (!gst_vkgdr_memory_fetch_rect (
       memory, 0, 0, pinned, 1, 0, memory->size, 1, stream, NULL));
   gst_memory_unref (pinned);
-  gst_object_unref (stream);
-  gst_memory_unref (memory);
-  gst_object_unref (allocator);
 }
 
 /* --- failures ------------------------------------------------------------ */
@@ -973,7 +930,7 @@ static void
 assert_zero_prefix (GstVkgdrAllocator *allocator, gboolean in_window)
 {
   GstAllocationParams params = { GST_MEMORY_FLAG_ZERO_PREFIXED, 0, 64, 0 };
-  GstMemory *memory = gst_allocator_alloc (
+  g_autoptr (GstMemory) memory = gst_allocator_alloc (
       GST_ALLOCATOR (allocator), 16 * 1024 * 1024, &params);
   GstMapInfo map;
   guint i;
@@ -989,7 +946,6 @@ assert_zero_prefix (GstVkgdrAllocator *allocator, gboolean in_window)
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
   memset (map.data, 0xff, map.size);
   gst_memory_unmap (memory, &map);
-  gst_memory_unref (memory);
 }
 
 TEST_FIXTURE (NULL, NULL);
@@ -1035,7 +991,7 @@ TEST (zeros_come_first)
  * way. */
 TEST (full_window)
 {
-  GstVkgdrAllocator *allocator;
+  g_autoptr (GstVkgdrAllocator) allocator = NULL;
   GstMemory *memory, *more, *copy;
   GstMapInfo map;
   guint i;
@@ -1072,7 +1028,6 @@ TEST (full_window)
   gst_memory_unref (memory);
   assert_zero_prefix (allocator, TRUE);
   assert_zero_prefix (allocator, TRUE);
-  gst_object_unref (allocator);
   gst_object_unref (test_context);
 }
 
@@ -1089,7 +1044,7 @@ limit_memory (void)
 
 TEST (full_device)
 {
-  GstVkgdrAllocator *allocator;
+  g_autoptr (GstVkgdrAllocator) allocator = NULL;
   GstMemory *memory, *more;
   GError *error = NULL;
   guint i;
@@ -1115,7 +1070,6 @@ TEST (full_device)
   gst_memory_unref (memory);
   memory = test_memory_new (test_context, 30 * 1024 * 1024);
   gst_memory_unref (memory);
-  gst_object_unref (allocator);
   gst_object_unref (test_context);
 }
 
@@ -1161,8 +1115,8 @@ TEST_IF (full_share, !test_hides_vulkan ())
 TEST (lost_write_is_told)
 {
   vkgdr_cuda *cuda;
-  GstMemory *memory;
-  GstVkgdrStream *stream;
+  g_autoptr (GstMemory) memory = NULL;
+  g_autoptr (GstVkgdrStream) stream = NULL;
   GError *error = NULL;
 
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
@@ -1187,8 +1141,6 @@ TEST (lost_write_is_told)
   gst_vkgdr_memory_discard (memory);
   write_pattern (memory, 2);
   assert_device (memory, 2);
-  gst_memory_unref (memory);
-  gst_object_unref (stream);
   gst_object_unref (test_context);
 }
 
@@ -1196,7 +1148,7 @@ TEST (lost_write_is_told)
  * frame would be lost otherwise. A reader has to fail. */
 TEST (no_host_memory_to_stage)
 {
-  GstMemory *memory;
+  g_autoptr (GstMemory) memory = NULL;
   GstMapInfo map;
 
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
@@ -1212,7 +1164,6 @@ TEST (no_host_memory_to_stage)
   fail_unless_equals_int (gst_vkgdr_memory_get_write_times (memory, NULL, NULL),
       GST_VKGDR_ACCESS_DIRECT);
   fail_unless (!gst_memory_map (memory, &map, GST_MAP_READ));
-  gst_memory_unref (memory);
   gst_object_unref (test_context);
 }
 
@@ -1220,8 +1171,8 @@ TEST_FIXTURE (test_setup_bar, test_teardown);
 
 TEST (out_of_range)
 {
-  GstMemory *memory = test_memory_new (test_context, SIZE);
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   guint8 byte = 0;
   GError *error = NULL;
 
@@ -1235,6 +1186,4 @@ TEST (out_of_range)
   fail_unless (
       !gst_vkgdr_memory_upload (memory, G_MAXSIZE, &byte, 1, stream, &error));
   g_clear_error (&error);
-  gst_object_unref (stream);
-  gst_memory_unref (memory);
 }

@@ -77,7 +77,7 @@ static const struct {
 
 TEST_LOOP (pipelines, G_N_ELEMENTS (cases))
 {
-  GstElement *pipeline = test_launch (PIPELINE);
+  g_autoptr (GstElement) pipeline = test_launch (PIPELINE);
   GError *error;
 
   refused = cases[__i__].thread;
@@ -91,7 +91,6 @@ TEST_LOOP (pipelines, G_N_ELEMENTS (cases))
   g_clear_error (&error);
   refused = NULL;
   test_play (pipeline);
-  gst_object_unref (pipeline);
 }
 
 /* --- other processes ----------------------------------------------------- */
@@ -102,7 +101,7 @@ TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
  * thread before that, in which it looks for Vulkan. */
 TEST_LOOP (ipc_sink, 2)
 {
-  GstElement *pipeline =
+  g_autoptr (GstElement) pipeline =
       test_launch ("videotestsrc num-buffers=20 ! vkgdripcsink socket-path=%s",
           test_ipc_path);
   GError *error;
@@ -117,7 +116,6 @@ TEST_LOOP (ipc_sink, 2)
            == GST_STATE_CHANGE_FAILURE);
   fail_unless (g_file_test (test_ipc_path, G_FILE_TEST_EXISTS));
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (pipeline);
 }
 
 /* --- the keeper ---------------------------------------------------------- */
@@ -148,11 +146,10 @@ static void
 keep (GstVkgdrKeeper *keeper, GstVkgdrStream *stream, gint *freed)
 {
   GstMapInfo *maps;
-  GstBuffer *buffer = make_buffer (freed, &maps);
+  g_autoptr (GstBuffer) buffer = make_buffer (freed, &maps);
 
   gst_vkgdr_keeper_keep (
       keeper, buffer, maps, gst_vkgdr_stream_record (stream, NULL));
-  gst_buffer_unref (buffer);
 }
 
 static void
@@ -169,7 +166,7 @@ TEST_FIXTURE (test_setup, test_teardown);
 
 TEST_LOOP (keeper, 2)
 {
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   GstVkgdrKeeper *keeper = gst_vkgdr_keeper_new ();
   gint done = FALSE, freed = FALSE;
 
@@ -181,7 +178,6 @@ TEST_LOOP (keeper, 2)
   fail_unless (g_atomic_int_get (&done));
   gst_vkgdr_keeper_free (keeper);
   refused = NULL;
-  gst_object_unref (stream);
 }
 
 /* For a while, the driver cannot be queried whether the work is done. The
@@ -189,7 +185,7 @@ TEST_LOOP (keeper, 2)
  * earlier. */
 TEST (keeper_with_a_lost_fence)
 {
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   GstVkgdrKeeper *keeper = gst_vkgdr_keeper_new ();
   gint freed = FALSE, done = FALSE;
 
@@ -206,5 +202,4 @@ TEST (keeper_with_a_lost_fence)
   } else {
     gst_vkgdr_keeper_free (keeper);
   }
-  gst_object_unref (stream);
 }

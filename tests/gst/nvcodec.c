@@ -26,7 +26,7 @@ load_driver (void)
   const gchar *names[] = { "libcuda.so.1", "libnvidia-encode.so.1" };
   CUresult (*init) (unsigned int flags);
   void *driver = NULL;
-  gchar *compiler;
+  g_autofree gchar *compiler = NULL;
   guint i;
 
   if (g_strcmp0 (g_getenv ("VKGDR_DRIVER"), "software") != 0)
@@ -45,7 +45,6 @@ load_driver (void)
   }
   compiler = g_build_filename (folder, "libnvrtc.so", NULL);
   g_setenv ("GST_CUDA_NVRTC_LIBNAME", compiler, TRUE);
-  g_free (compiler);
 }
 
 /* The registry may have an entry of their plugin without elements, which was

@@ -186,7 +186,7 @@ static const Library usual[MAX_LIBRARIES] = { { "libnvrtc.so.13", 13 } };
 static void
 setup (void)
 {
-  gchar *cache;
+  g_autofree gchar *cache = NULL;
 
   folder_setup ();
   cache = g_build_filename (folder, "cache", NULL);
@@ -195,7 +195,6 @@ setup (void)
   g_unsetenv ("CUDA_PATH");
   g_unsetenv ("VKGDR_NVRTC");
   libraries = usual;
-  g_free (cache);
 }
 
 #define TOOLKIT "/toolkit/lib64/libnvrtc.so"
@@ -227,13 +226,12 @@ TEST_LOOP (search, G_N_ELEMENTS (searches))
 {
   const GstVkgdrCompilerTarget target = { FALSE, 12040, 90 };
   GError *error = NULL;
-  gchar *text;
+  g_autofree gchar *text = NULL;
 
   libraries = searches[__i__].libraries;
   text = gst_vkgdr_compiler_describe (&target, &error);
   g_assert_no_error (error);
   fail_unless_equals_string (text, searches[__i__].found);
-  g_free (text);
 }
 
 /* --- an NVRTC that does not support the device ---------------------------- */
@@ -242,7 +240,7 @@ TEST (description_names_what_is_used)
 {
   const GstVkgdrCompilerTarget turing = { FALSE, 13000, 75 };
   GError *error = NULL;
-  gchar *text;
+  g_autofree gchar *text = NULL;
 
   supported_arch = 75;
   fail_if (gst_vkgdr_compiler_describe (&pascal, &error));
@@ -253,7 +251,6 @@ TEST (description_names_what_is_used)
   text = gst_vkgdr_compiler_describe (&turing, &error);
   g_assert_no_error (error);
   fail_unless_equals_string (text, "NVRTC 13.0 (libnvrtc.so.13)");
-  g_free (text);
 }
 
 static GBytes *
@@ -270,11 +267,10 @@ assert_compiles (
     const GstVkgdrCompilerTarget *target, const gchar *source, gboolean ptx)
 {
   GError *error = NULL;
-  GBytes *image = compile (target, source, ptx, &error);
+  g_autoptr (GBytes) image = compile (target, source, ptx, &error);
 
   fail_unless (image != NULL, "%s", error ? error->message : "");
   fail_unless (strstr (g_bytes_get_data (image, NULL), "made"));
-  g_bytes_unref (image);
 }
 
 /* Returns the message, which the caller frees. */
@@ -282,7 +278,7 @@ static gchar *
 compile_fails (
     const GstVkgdrCompilerTarget *target, const gchar *source, gint code)
 {
-  GError *error = NULL;
+  g_autoptr (GError) error = NULL;
   GBytes *image = compile (target, source, TRUE, &error);
   gchar *message;
 
@@ -291,7 +287,6 @@ compile_fails (
   fail_unless (g_error_matches (error, GST_VKGDR_ERROR, code), "%d: %s",
       error->code, error->message);
   message = g_strdup (error->message);
-  g_error_free (error);
   return message;
 }
 
@@ -305,11 +300,10 @@ static void
 assert_fails_with (const GstVkgdrCompilerTarget *target, const gchar *source,
     gint code, const gchar *part)
 {
-  gchar *message = compile_fails (target, source, code);
+  g_autofree gchar *message = compile_fails (target, source, code);
 
   assert_contains (message, part);
   fail_unless (g_utf8_validate (message, -1, NULL), "%s", message);
-  g_free (message);
 }
 
 static void
@@ -372,10 +366,9 @@ TEST (warm_start_compiles_nothing_and_is_fast)
 static void
 write_header (const gchar *name, const gchar *text)
 {
-  gchar *path = g_build_filename (folder, name, NULL);
+  g_autofree gchar *path = g_build_filename (folder, name, NULL);
 
   fail_unless (g_file_set_contents (path, text, -1, NULL));
-  g_free (path);
 }
 
 /* Whether the compiler was run for @source in the test's folder. */
@@ -386,10 +379,9 @@ is_compiled_anew (const gchar *source, const GstVkgdrCompileOptions *options)
     TRUE };
   guint n = n_compilations;
   GError *error = NULL;
-  GBytes *image = gst_vkgdr_compiler_run (&hopper, &input, &error);
+  g_autoptr (GBytes) image = gst_vkgdr_compiler_run (&hopper, &input, &error);
 
   g_assert_no_error (error);
-  g_bytes_unref (image);
   return n_compilations > n;
 }
 
@@ -402,7 +394,7 @@ static const gchar *const includes[] = { "#include \"one.h\"\n",
 
 TEST_LOOP (changed_include_is_compiled, G_N_ELEMENTS (includes))
 {
-  gchar *source = g_strconcat (includes[__i__], SOURCE, NULL);
+  g_autofree gchar *source = g_strconcat (includes[__i__], SOURCE, NULL);
 
   write_header ("one.h", "#include \"two.h\"\n");
   write_header ("two.h", "// 2\n");
@@ -415,16 +407,15 @@ TEST_LOOP (changed_include_is_compiled, G_N_ELEMENTS (includes))
   fail_unless (is_compiled_anew (source, NULL));
   write_header ("two.h", "// 4\n");
   fail_if (is_compiled_anew (source, NULL));
-  g_free (source);
 }
 
 /* The source is compiled again if a header appears where none was found before,
  * or in a folder that is searched earlier. */
 TEST (new_include_is_compiled)
 {
-  gchar *below = g_build_filename (folder, "below", NULL);
+  g_autofree gchar *below = g_build_filename (folder, "below", NULL);
   const gchar *folders[] = { below, NULL };
-  GstVkgdrCompileOptions *options =
+  g_autoptr (GstVkgdrCompileOptions) options =
       gst_vkgdr_compile_options_new (NULL, folders, NULL);
 
   fail_unless (g_mkdir (below, 0700) == 0);
@@ -435,8 +426,6 @@ TEST (new_include_is_compiled)
   fail_if (is_compiled_anew ("#include <one.h>\n" SOURCE, options));
   write_header ("one.h", "");
   fail_unless (is_compiled_anew ("#include <one.h>\n" SOURCE, options));
-  gst_vkgdr_compile_options_unref (options);
-  g_free (below);
 }
 
 /* The name of the included file is a macro, so only the compiler knows which
@@ -451,15 +440,13 @@ TEST (include_of_a_fifo_is_an_error)
 {
   const GstVkgdrCompilerInput input = { "#include \"pipe.h\"\n", "mine.cu",
     folder, NULL, TRUE };
-  gchar *path = g_build_filename (folder, "pipe.h", NULL);
-  GError *error = NULL;
+  g_autofree gchar *path = g_build_filename (folder, "pipe.h", NULL);
+  g_autoptr (GError) error = NULL;
 
   fail_unless (mkfifo (path, 0600) == 0);
   fail_unless (gst_vkgdr_compiler_run (&hopper, &input, &error) == NULL);
   g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND);
   assert_contains (error->message, "is not a regular file");
-  g_error_free (error);
-  g_free (path);
 }
 
 /* --- the user's options -------------------------------------------------- */
@@ -470,7 +457,7 @@ TEST (options_reach_the_compiler)
   const gchar *words[] = { "-DSIZE=3", "-U", "NOT", "-I/else", "--std=c++20",
     "--use_fast_math", "-maxrregcount=32", NULL };
   GError *error = NULL;
-  GstVkgdrCompileOptions *options =
+  g_autoptr (GstVkgdrCompileOptions) options =
       gst_vkgdr_compile_options_new (words, folders, &error);
 
   g_assert_no_error (error);
@@ -481,7 +468,6 @@ TEST (options_reach_the_compiler)
       " -DSIZE=3 -UNOT --std=c++20 --use_fast_math --maxrregcount=32");
   fail_unless (is_compiled_anew ("#include <x.h>\n" SOURCE, options));
   assert_was_run_with ("--include-path=");
-  gst_vkgdr_compile_options_unref (options);
 }
 
 TEST (no_cache_is_no_harm)

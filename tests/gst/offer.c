@@ -23,11 +23,10 @@ static const gchar *streams[] = { AUDIO, BYTES };
 static GstStructure *
 stats_of (GstElement *pipeline, const gchar *name)
 {
-  GstElement *e = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  g_autoptr (GstElement) e = gst_bin_get_by_name (GST_BIN (pipeline), name);
   GstStructure *stats = NULL;
 
   g_object_get (e, "stats", &stats, NULL);
-  gst_object_unref (e);
   return stats;
 }
 
@@ -44,16 +43,14 @@ figure_of (GstStructure *stats, const gchar *field)
 static void
 play_on (GstElement *pipeline)
 {
-  GstBus *bus = gst_element_get_bus (pipeline);
-  GstMessage *message;
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstMessage) message = NULL;
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   message = gst_bus_timed_pop_filtered (
       bus, 50 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
   fail_unless (message != NULL);
   fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_EOS);
-  gst_message_unref (message);
-  gst_object_unref (bus);
 }
 
 /* Checks in the property `stats` that all bytes were written with the access
@@ -62,7 +59,7 @@ static void
 check_access (
     const gchar *stream, const gchar *property, GstVkgdrAccess expected)
 {
-  GstElement *pipeline =
+  g_autoptr (GstElement) pipeline =
       test_launch ("%s vkgdrupload name=up access=%s ! vkgdrdownload ! "
                    "fakesink sync=false",
           stream, property);
@@ -81,7 +78,6 @@ check_access (
   fail_unless_equals_int (access, expected);
   gst_structure_free (stats);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (pipeline);
 }
 
 TEST_LOOP (access_of_audio_and_bytes,
@@ -97,13 +93,13 @@ TEST_LOOP (access_of_audio_and_bytes,
  * own. __i__ is the access mode that is set: auto, direct or staged. */
 TEST_LOOP (access_of_the_allocator, 3)
 {
-  GstHarness *h = gst_harness_new ("vkgdrupload");
-  GstAllocator *allocator = NULL;
+  g_autoptr (GstHarness) h = gst_harness_new ("vkgdrupload");
+  g_autoptr (GstAllocator) allocator = NULL;
   GstCaps *caps = gst_caps_from_string (
       "video/x-raw,format=GRAY8,width=64,height=64,framerate=1/1");
-  GstQuery *query = gst_query_new_allocation (caps, TRUE);
+  g_autoptr (GstQuery) query = gst_query_new_allocation (caps, TRUE);
   GstAllocationParams params;
-  GstMemory *memory;
+  g_autoptr (GstMemory) memory = NULL;
   GstMapInfo map;
 
   g_object_set (h->element, "access", __i__, NULL);
@@ -123,10 +119,6 @@ TEST_LOOP (access_of_the_allocator, 3)
       : __i__                                     ? (GstVkgdrAccess) __i__
                                                   : GST_VKGDR_ACCESS_DIRECT);
   /* The memory outlives its allocator. */
-  gst_object_unref (allocator);
-  gst_query_unref (query);
-  gst_harness_teardown (h);
-  gst_memory_unref (memory);
 }
 
 /* --- logs ---------------------------------------------------------------- */
@@ -167,7 +159,7 @@ static GPtrArray *
 messages_of (GstElement *pipeline)
 {
   GPtrArray *texts = g_ptr_array_new_with_free_func (g_free);
-  GstBus *bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   GstMessage *message;
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
@@ -195,7 +187,6 @@ messages_of (GstElement *pipeline)
       break;
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (bus);
   return texts;
 }
 
@@ -224,7 +215,7 @@ static const struct {
 
 TEST_LOOP (staging_is_told_once, G_N_ELEMENTS (narrow))
 {
-  GstElement *pipeline;
+  g_autoptr (GstElement) pipeline = NULL;
   GPtrArray *texts;
   const gchar *text;
   guint i;
@@ -239,20 +230,17 @@ TEST_LOOP (staging_is_told_once, G_N_ELEMENTS (narrow))
     fail_unless (strstr (text, "Resizable BAR") != NULL, "%s", text);
     g_ptr_array_unref (texts);
   }
-  gst_object_unref (pipeline);
 }
 
 TEST_IF (a_large_window_is_not_told, !test_hides_vulkan ())
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       VIDEO "vkgdrupload access=staged ! vkgdrdownload ! fakesink");
-  GPtrArray *texts;
+  g_autoptr (GPtrArray) texts = NULL;
 
   test_set_debug ("bar");
   texts = messages_of (pipeline);
   fail_unless_equals_int (texts->len, 0);
-  g_ptr_array_unref (texts);
-  gst_object_unref (pipeline);
 }
 
 /* --- frames that upstream keeps mapped ----------------------------------- */
@@ -264,14 +252,14 @@ TEST_IF (a_large_window_is_not_told, !test_hides_vulkan ())
 TEST_LOOP (a_frame_that_is_still_mapped, 4)
 {
   GstMapFlags flags = __i__ & 1 ? GST_MAP_WRITE : GST_MAP_READWRITE;
-  GstHarness *h;
-  GstElement *up;
-  GstAllocator *allocator = NULL;
-  GstQuery *query = gst_query_new_allocation (NULL, FALSE);
-  GstBuffer *buffer = gst_buffer_new (), *result;
+  g_autoptr (GstHarness) h = NULL;
+  g_autoptr (GstElement) up = NULL;
+  g_autoptr (GstAllocator) allocator = NULL;
+  g_autoptr (GstQuery) query = gst_query_new_allocation (NULL, FALSE);
+  g_autoptr (GstBuffer) buffer = gst_buffer_new (), result = NULL;
   GstMapInfo maps[2], map;
   GstMemory *memory;
-  GstStructure *stats;
+  g_autoptr (GstStructure) stats = NULL;
   guint i;
 
   test_set_debug ("bar");
@@ -301,11 +289,4 @@ TEST_LOOP (a_frame_that_is_still_mapped, 4)
   gst_buffer_unmap (result, &map);
   g_object_get (up, "stats", &stats, NULL);
   fail_unless_equals_uint64 (figure_of (stats, "bytes-untouched"), 0);
-  gst_structure_free (stats);
-  gst_buffer_unref (result);
-  gst_buffer_unref (buffer);
-  gst_object_unref (allocator);
-  gst_query_unref (query);
-  gst_object_unref (up);
-  gst_harness_teardown (h);
 }

@@ -172,8 +172,8 @@ stream_start (Stream *stream, const Variant *variant, GstContext *context,
     guint n_frames, gint spins)
 {
   GstAppSinkCallbacks callbacks = { .new_sample = check_sample };
-  GstElement *sink, *check;
-  gchar *params;
+  g_autoptr (GstElement) sink = NULL, check = NULL;
+  g_autofree gchar *params = NULL;
 
   stream->variant = variant;
   stream->frames = stream->torn = 0;
@@ -192,22 +192,18 @@ stream_start (Stream *stream, const Variant *variant, GstContext *context,
   sink = gst_bin_get_by_name (GST_BIN (stream->pipeline), "sink");
   gst_app_sink_set_callbacks (GST_APP_SINK (sink), &callbacks, stream, NULL);
   gst_element_set_context (stream->pipeline, context);
-  gst_object_unref (sink);
-  gst_object_unref (check);
-  g_free (params);
 }
 
 static guint64
 figure (GstElement *pipeline, const gchar *field)
 {
-  GstElement *upload = gst_bin_get_by_name (GST_BIN (pipeline), "up");
-  GstStructure *stats = NULL;
+  g_autoptr (GstElement) upload =
+      gst_bin_get_by_name (GST_BIN (pipeline), "up");
+  g_autoptr (GstStructure) stats = NULL;
   guint64 value = 0;
 
   g_object_get (upload, "stats", &stats, NULL);
   fail_unless (gst_structure_get_uint64 (stats, field, &value));
-  gst_structure_free (stats);
-  gst_object_unref (upload);
   return value;
 }
 
@@ -292,7 +288,8 @@ TEST_LOOP (no_frame_of_any_stream_is_torn, G_N_ELEMENTS (variants))
   guint part = variant->part * (test_is_slow () ? 4 : 1);
   guint n_frames = software ? FRAMES_SOFTWARE / part : FRAMES_GPU;
   gint spins = software ? SPINS_SOFTWARE / (gint) variant->part : SPINS_GPU;
-  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
+  g_autoptr (GstContext) context =
+      gst_vkgdr_context_to_gst_context (test_context);
   Stream streams[N_STREAMS];
   guint i;
 
@@ -304,17 +301,17 @@ TEST_LOOP (no_frame_of_any_stream_is_torn, G_N_ELEMENTS (variants))
   for (i = 0; i < N_STREAMS; i++)
     stream_finish (&streams[i], n_frames);
   assert_paths (streams, variant);
-  gst_context_unref (context);
 }
 
 /* Pools do not hand out a buffer that the device still reads, so no pipeline
  * could test this. */
 TEST (stream_that_writes_waits_for_all_readers)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
-  GstVkgdrStream *writer = test_stream_new (test_context);
-  GstMemory *memory = test_memory_new (test_context, 5000);
-  guint8 *newer = g_malloc (5000);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrStream) writer = test_stream_new (test_context);
+  g_autoptr (GstMemory) memory = test_memory_new (test_context, 5000);
+  g_autofree guint8 *newer = g_malloc (5000);
   GstVkgdrStream *readers[2];
   GstMemory *fetched[2];
   GstMapInfo map;
@@ -345,10 +342,6 @@ TEST (stream_that_writes_waits_for_all_readers)
   fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
   fail_unless (test_matches (map.data, map.size, 2));
   gst_memory_unmap (memory, &map);
-  gst_memory_unref (memory);
-  gst_object_unref (writer);
-  gst_object_unref (allocator);
-  g_free (newer);
 }
 
 /* --- no thread waits without need ---------------------------------------- */
@@ -474,7 +467,7 @@ feed_pull_all (Feed *feed)
  * the first frame has not begun. */
 TEST_LOOP (pushing_waits_for_no_kernel, G_N_ELEMENTS (unblocked))
 {
-  gchar *elements = g_strdup_printf (
+  g_autofree gchar *elements = g_strdup_printf (
       "vkgdrupload %s ! cudafilter source=\"" CHECK_SOURCE "\" params=\"params,"
       "spins=(int)0\" %s",
       unblocked[__i__].upload, unblocked[__i__].end);
@@ -517,7 +510,6 @@ TEST_LOOP (pushing_waits_for_no_kernel, G_N_ELEMENTS (unblocked))
   if (feed.pool)
     gst_buffer_pool_set_active (feed.pool, FALSE);
   gst_clear_object (&feed.pool);
-  g_free (elements);
 }
 
 /* Pushing does not wait for transfers either. Upstream gets its memory back
@@ -679,9 +671,10 @@ write_and_read (
 
 TEST_IF (host_memory_of_a_pool, !test_hides_vulkan ())
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
-  GstVkgdrStream *stream = test_stream_new (test_context);
-  GstBufferPool *pool = pool_new (POOL_SIZE);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
+  g_autoptr (GstBufferPool) pool = pool_new (POOL_SIZE);
   guint i;
 
   count_pinned ();
@@ -706,9 +699,6 @@ TEST_IF (host_memory_of_a_pool, !test_hides_vulkan ())
     g_usleep (1000);
 
   gst_buffer_pool_set_active (pool, FALSE);
-  gst_object_unref (pool);
-  gst_object_unref (stream);
-  gst_object_unref (allocator);
 }
 
 /* Writes a frame of @value, staged, and waits until it is on the device. */
@@ -739,8 +729,8 @@ write_staged (GstBufferPool *pool, GstVkgdrStream *stream, guint8 value)
  */
 TEST (written_frames_share_a_staging_buffer)
 {
-  GstVkgdrStream *stream = test_stream_new (test_context);
-  GstBufferPool *pool = pool_new (POOL_SIZE);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
+  g_autoptr (GstBufferPool) pool = pool_new (POOL_SIZE);
   GstBuffer *held[N_BUFFERS];
   guint i, round;
 
@@ -763,8 +753,6 @@ TEST (written_frames_share_a_staging_buffer)
   }
 
   gst_buffer_pool_set_active (pool, FALSE);
-  gst_object_unref (pool);
-  gst_object_unref (stream);
 }
 
 /* The library keeps as many staging buffers as the pools have used, for their
@@ -772,7 +760,8 @@ TEST (written_frames_share_a_staging_buffer)
 TEST_IF (unused_staging_buffers_are_freed, !test_is_on_valgrind ())
 {
   const gsize size = 100 * 1024 * 1024, limit = 256 * 1024 * 1024;
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
   GstBufferPool *pool = pool_new (size);
   GstBuffer *held[3];
   GstMapInfo maps[3];
@@ -797,7 +786,6 @@ TEST_IF (unused_staging_buffers_are_freed, !test_is_on_valgrind ())
   gst_object_unref (pool);
   while (get_pinned_bytes () > limit) /* the test has a time limit */
     g_usleep (1000);
-  gst_object_unref (allocator);
 }
 
 static GstPadProbeReturn
@@ -815,16 +803,18 @@ note_memory (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
  * access, and 1 for staged access. */
 TEST_RANGE (host_memory_of_a_pipeline, test_hides_vulkan () ? 1 : 0, 2)
 {
-  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
-  GHashTable *memories = g_hash_table_new (NULL, NULL);
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstContext) context =
+      gst_vkgdr_context_to_gst_context (test_context);
+  g_autoptr (GHashTable) memories = g_hash_table_new (NULL, NULL);
+  g_autoptr (GstElement) pipeline = test_launch (
       "testframes num-buffers=200 ! "
       "video/x-raw,format=GRAY8,width=640,height=480,framerate=1000/1 ! "
       "vkgdrupload name=up access=%s ! queue max-size-buffers=2 ! cudafilter ! "
       "fakesink",
       __i__ ? "staged" : "direct");
-  GstElement *upload = gst_bin_get_by_name (GST_BIN (pipeline), "up");
-  GstPad *pad = gst_element_get_static_pad (upload, "src");
+  g_autoptr (GstElement) upload =
+      gst_bin_get_by_name (GST_BIN (pipeline), "up");
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (upload, "src");
 
   gst_pad_add_probe (
       pad, GST_PAD_PROBE_TYPE_BUFFER, note_memory, memories, NULL);
@@ -836,10 +826,4 @@ TEST_RANGE (host_memory_of_a_pipeline, test_hides_vulkan () ? 1 : 0, 2)
   else
     assert_pinned (g_hash_table_size (memories), 640 * 480);
   fail_unless (__i__ == 0 || pinned.peak_pieces > 0);
-
-  gst_object_unref (pad);
-  gst_object_unref (upload);
-  gst_object_unref (pipeline);
-  g_hash_table_unref (memories);
-  gst_context_unref (context);
 }

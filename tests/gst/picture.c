@@ -347,7 +347,7 @@ render_chroma (Picture *p, const Colour *colours)
 void
 picture_render (Picture *p, PicturePaint paint, gpointer user_data)
 {
-  Colour *colours = g_new (Colour, p->width * p->height);
+  g_autofree Colour *colours = g_new (Colour, p->width * p->height);
   gint x, y;
 
   for (y = 0; y < p->height; y++)
@@ -364,7 +364,6 @@ picture_render (Picture *p, PicturePaint paint, gpointer user_data)
     }
   if (p->yuv)
     render_chroma (p, colours);
-  g_free (colours);
 }
 
 /* --- comparing ----------------------------------------------------------- */

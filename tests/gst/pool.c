@@ -74,7 +74,7 @@ TEST_FIXTURE (test_setup_bar, test_teardown);
 TEST (idle_buffers_come_first)
 {
   GstBufferPool *pool = make_pool (3, 3);
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   GstBuffer *a = acquire (pool), *b = acquire (pool), *c = acquire (pool);
   guint64 idle = pointer_of (c), pa = pointer_of (a), pb = pointer_of (b);
   gint done = FALSE;
@@ -100,7 +100,6 @@ TEST (idle_buffers_come_first)
   gst_buffer_unref (b);
   gst_buffer_unref (a);
   free_pool (pool);
-  gst_object_unref (stream);
 }
 
 /* Reads the buffer for @ms milliseconds on a stream that the library does not
@@ -108,14 +107,13 @@ TEST (idle_buffers_come_first)
 static void
 release_while_read_on_unknown_stream (GstBuffer *buffer, guint ms, gint *done)
 {
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   GstMapInfo map;
 
   fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ | GST_MAP_VKGDR));
   test_stream_delay (stream, ms, done);
   gst_buffer_unmap (buffer, &map);
   gst_buffer_unref (buffer);
-  gst_object_unref (stream);
 }
 
 /* The driver can record an event behind all work of the context: the pool hands
@@ -123,7 +121,7 @@ release_while_read_on_unknown_stream (GstBuffer *buffer, guint ms, gint *done)
 TEST (unknown_readers_do_not_block)
 {
   GstBufferPool *pool = make_pool (2, 2);
-  GstVkgdrStream *other = test_stream_new (test_context);
+  g_autoptr (GstVkgdrStream) other = test_stream_new (test_context);
   GstBuffer *a = acquire (pool), *b = acquire (pool);
   guint64 pa = pointer_of (a), pb = pointer_of (b);
   gint done = FALSE;
@@ -144,7 +142,6 @@ TEST (unknown_readers_do_not_block)
   gst_buffer_unref (b);
   gst_buffer_unref (a);
   free_pool (pool);
-  gst_object_unref (other);
 }
 
 /* An older driver cannot record such an event, so the pool waits for the whole
@@ -166,7 +163,7 @@ TEST (unknown_readers_with_old_driver)
 TEST (busy_buffers_do_not_make_it_grow)
 {
   GstBufferPool *pool = make_pool (0, 0);
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   GstStructure *config = gst_buffer_pool_get_config (pool);
   GstAllocator *allocator = NULL;
   guint i;
@@ -179,7 +176,6 @@ TEST (busy_buffers_do_not_make_it_grow)
       1);
   gst_structure_free (config);
   free_pool (pool);
-  gst_object_unref (stream);
 }
 
 TEST (content_is_undefined_again)
@@ -368,14 +364,13 @@ TEST (cached_window_is_direct)
 static void
 write_slowly (GstBufferPool *pool)
 {
-  GstBuffer *buffer = acquire (pool);
+  g_autoptr (GstBuffer) buffer = acquire (pool);
   GstMapInfo map;
 
   fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
   memset (map.data, 1, 4096);
   g_usleep (5 * G_TIME_SPAN_MILLISECOND);
   gst_buffer_unmap (buffer, &map);
-  gst_buffer_unref (buffer);
 }
 
 TEST_FIXTURE (test_setup_bar, test_teardown);
@@ -468,10 +463,10 @@ TEST_FIXTURE (test_setup_bar, test_teardown);
 /* The signal has the reason also if the allocator refuses the alignment. */
 TEST (refused_alignment_is_reported)
 {
-  GstBufferPool *pool = gst_vkgdr_buffer_pool_new (test_context);
+  g_autoptr (GstBufferPool) pool = gst_vkgdr_buffer_pool_new (test_context);
   GstStructure *config = gst_buffer_pool_get_config (pool);
   GstAllocationParams params = { 0, 4095, 0, 0 };
-  gchar *message = NULL;
+  g_autofree gchar *message = NULL;
 
   g_signal_connect (
       pool, "acquire-failed", G_CALLBACK (take_message), &message);
@@ -480,8 +475,6 @@ TEST (refused_alignment_is_reported)
   fail_unless (gst_buffer_pool_set_config (pool, config));
   fail_unless (!gst_buffer_pool_set_active (pool, TRUE));
   fail_unless (message && strstr (message, "4096"), "%s", message);
-  g_free (message);
-  gst_object_unref (pool);
 }
 
 /* Buffers of video have its layout. Buffers of other caps have none. */
@@ -533,9 +526,9 @@ TEST (video_and_other_caps)
 static GstBuffer *
 acquire_textures_with (const gchar *format, gboolean meta, const guint *padding)
 {
-  GstBufferPool *pool = gst_vkgdr_buffer_pool_new (test_context);
+  g_autoptr (GstBufferPool) pool = gst_vkgdr_buffer_pool_new (test_context);
   GstStructure *config = gst_buffer_pool_get_config (pool);
-  GstCaps *caps = gst_caps_from_string (format);
+  g_autoptr (GstCaps) caps = gst_caps_from_string (format);
   GstBuffer *buffer = NULL;
   GstVideoAlignment align;
   GstVideoInfo info;
@@ -558,8 +551,6 @@ acquire_textures_with (const gchar *format, gboolean meta, const guint *padding)
   fail_unless_equals_int (
       gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_OK);
   gst_buffer_pool_set_active (pool, FALSE);
-  gst_object_unref (pool);
-  gst_caps_unref (caps);
   return buffer;
 }
 

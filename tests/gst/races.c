@@ -70,10 +70,9 @@ open_gate_and_join (GThread *thread)
 static void
 assert_device_has (GstMemory *memory, guint seed)
 {
-  guint8 *data = test_device_bytes (memory);
+  g_autofree guint8 *data = test_device_bytes (memory);
 
   fail_unless (test_matches (data, SIZE, seed));
-  g_free (data);
 }
 
 /* --- memory that is published while it is unmapped ------------------------ */
@@ -170,7 +169,7 @@ static gpointer
 transfer (gpointer user_data)
 {
   const Transfer *self = user_data;
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
 
   if (self->is_upload)
     fail_unless (gst_vkgdr_memory_upload (
@@ -178,7 +177,6 @@ transfer (gpointer user_data)
   else
     test_download (self->memory, self->data, stream);
   fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
-  gst_object_unref (stream);
   return NULL;
 }
 

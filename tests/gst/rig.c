@@ -11,7 +11,7 @@
 void
 rig_init (Rig *rig, const gchar *properties)
 {
-  gchar *text = g_strdup_printf (
+  g_autofree gchar *text = g_strdup_printf (
       "vkgdrupload ! cudafilter %s ! vkgdrdownload", properties);
 
   rig->harness = gst_harness_new_parse (text);
@@ -22,7 +22,6 @@ rig_init (Rig *rig, const gchar *properties)
   /* A harness starts its elements, but most tests have to set properties before
    * that. */
   gst_element_set_state (rig->harness->element, GST_STATE_NULL);
-  g_free (text);
 }
 
 void
@@ -57,12 +56,11 @@ guint8 *
 rig_push (Rig *rig, const guint8 *data, gsize size)
 {
   guint8 *out = g_malloc (size);
-  GstBuffer *buffer;
+  g_autoptr (GstBuffer) buffer = NULL;
 
   test_settle (rig->filter);
   buffer = push (rig, data, size);
   fail_unless_equals_int (gst_buffer_extract (buffer, 0, out, size), size);
-  gst_buffer_unref (buffer);
   return out;
 }
 
@@ -70,11 +68,10 @@ guint8
 rig_red_now (Rig *rig)
 {
   const guint8 data[8] = { 100, 60, 20, 255, 100, 60, 20, 255 };
-  GstBuffer *buffer = push (rig, data, sizeof (data));
+  g_autoptr (GstBuffer) buffer = push (rig, data, sizeof (data));
   guint8 red;
 
   fail_unless_equals_int (gst_buffer_extract (buffer, 0, &red, 1), 1);
-  gst_buffer_unref (buffer);
   return red;
 }
 
@@ -145,7 +142,7 @@ rig_wait_message (Rig *rig, GstMessageType type, guint ms)
 void
 rig_assert_message (Rig *rig, GstMessageType type, ...)
 {
-  gchar *text = rig_wait_message (rig, type, 20000);
+  g_autofree gchar *text = rig_wait_message (rig, type, 20000);
   const gchar *word;
   va_list args;
 
@@ -155,7 +152,6 @@ rig_assert_message (Rig *rig, GstMessageType type, ...)
     fail_unless (
         strstr (text, word) != NULL, "\"%s\" lacks \"%s\"", text, word);
   va_end (args);
-  g_free (text);
 }
 
 void

@@ -60,7 +60,7 @@ is_right (const GstMapInfo *map, guint frame, guint n_filters)
 static GstFlowReturn
 check_sample (GstAppSink *appsink, gpointer user_data)
 {
-  GstSample *sample = gst_app_sink_pull_sample (appsink);
+  g_autoptr (GstSample) sample = gst_app_sink_pull_sample (appsink);
   Sink *sink = user_data;
   GstMapInfo map;
 
@@ -69,7 +69,6 @@ check_sample (GstAppSink *appsink, gpointer user_data)
   if (!is_right (&map, sink->frames++, sink->n_filters))
     sink->wrong++;
   gst_buffer_unmap (gst_sample_get_buffer (sample), &map);
-  gst_sample_unref (sample);
   return GST_FLOW_OK;
 }
 
@@ -77,7 +76,7 @@ static void
 set_source (const GValue *value, gpointer user_data)
 {
   GstElement *element = g_value_get_object (value);
-  gchar *params;
+  g_autofree gchar *params = NULL;
 
   if (!g_str_has_prefix (GST_OBJECT_NAME (element), "cudafilter"))
     return;
@@ -85,17 +84,16 @@ set_source (const GValue *value, gpointer user_data)
       "params,spins=(int)%d", test_is_software () ? SPINS_SOFTWARE : SPINS_GPU);
   g_object_set (element, "source", ADD_SOURCE, NULL);
   gst_util_set_object_arg (G_OBJECT (element), "params", params);
-  g_free (params);
 }
 
 static void
 set_sources (GstElement *pipeline)
 {
-  GstIterator *elements = gst_bin_iterate_elements (GST_BIN (pipeline));
+  g_autoptr (GstIterator) elements =
+      gst_bin_iterate_elements (GST_BIN (pipeline));
 
   fail_unless_equals_int (
       gst_iterator_foreach (elements, set_source, NULL), GST_ITERATOR_DONE);
-  gst_iterator_free (elements);
 }
 
 /* Makes @sink check the frames that arrive at the appsink @name. */
@@ -103,11 +101,11 @@ static void
 set_sink (GstElement *pipeline, const gchar *name, Sink *sink, guint n_filters)
 {
   GstAppSinkCallbacks callbacks = { .new_sample = check_sample };
-  GstElement *appsink = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  g_autoptr (GstElement) appsink =
+      gst_bin_get_by_name (GST_BIN (pipeline), name);
 
   *sink = (Sink){ n_filters, 0, 0 };
   gst_app_sink_set_callbacks (GST_APP_SINK (appsink), &callbacks, sink, NULL);
-  gst_object_unref (appsink);
 }
 
 static void
@@ -149,10 +147,11 @@ TEST_FIXTURE (test_setup_bar, test_teardown);
 TEST_LOOP (rows, G_N_ELEMENTS (rows))
 {
   guint n_frames = test_is_slow () ? FRAMES_SLOW : FRAMES;
-  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
+  g_autoptr (GstContext) context =
+      gst_vkgdr_context_to_gst_context (test_context);
   gboolean has_other = rows[__i__].n_others > 0;
   Sink sink, other;
-  GstElement *pipeline;
+  g_autoptr (GstElement) pipeline = NULL;
 
   test_frames_register ();
   pipeline = test_launch (
@@ -169,6 +168,4 @@ TEST_LOOP (rows, G_N_ELEMENTS (rows))
   check_sink (&sink, n_frames);
   if (has_other)
     check_sink (&other, n_frames);
-  gst_object_unref (pipeline);
-  gst_context_unref (context);
 }

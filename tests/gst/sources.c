@@ -108,10 +108,9 @@ TEST_FIXTURE (folder_setup, folder_teardown);
 
 TEST_LOOP (scanner_finds, G_N_ELEMENTS (scans))
 {
-  gchar *found = describe (scans[__i__].text);
+  g_autofree gchar *found = describe (scans[__i__].text);
 
   fail_unless_equals_string (found, scans[__i__].found);
-  g_free (found);
 }
 
 /* Sources, and what a compiler sees of them: lines keep their numbers, and
@@ -149,16 +148,15 @@ TEST_LOOP (text_for_the_compiler, G_N_ELEMENTS (texts))
 {
   const gchar *text = texts[__i__].text;
   GstVkgdrSource *source = gst_vkgdr_source_scan (text);
-  gchar *made = gst_vkgdr_source_make_text (source, text, "a \"name\"");
-  gchar *expected = g_strdup_printf ("#include \"vkgdr/kernel.h\"\n"
-                                     "extern \"C\" {\n"
-                                     "#line 1 \"a \\\"name\\\"\"\n"
-                                     "%s\n}\n",
+  g_autofree gchar *made =
+      gst_vkgdr_source_make_text (source, text, "a \"name\"");
+  g_autofree gchar *expected = g_strdup_printf ("#include \"vkgdr/kernel.h\"\n"
+                                                "extern \"C\" {\n"
+                                                "#line 1 \"a \\\"name\\\"\"\n"
+                                                "%s\n}\n",
       texts[__i__].made);
 
   fail_unless_equals_string (made, expected);
-  g_free (expected);
-  g_free (made);
   gst_vkgdr_source_free (source);
 }
 
@@ -183,11 +181,10 @@ TEST_LOOP (kind_of_a_text, G_N_ELEMENTS (kinds))
 {
   const gchar *text = kinds[__i__].text;
   /* No zero byte follows the text. */
-  GBytes *image =
+  g_autoptr (GBytes) image =
       g_bytes_new_take (g_memdup2 (text, strlen (text)), strlen (text));
 
   fail_unless_equals_int (gst_vkgdr_image_get_kind (image), kinds[__i__].kind);
-  g_bytes_unref (image);
 }
 
 /* If one of these strings is repeated, a scanner that reads text again would be
@@ -229,9 +226,9 @@ TEST (source_that_is_too_long_is_refused)
   const GstVkgdrCompilerTarget target = { FALSE, 12000, 90 };
   GstVkgdrCompilerInput input = { NULL, "mine.cu", NULL, NULL, TRUE };
   gsize size = 100 * 1024 * 1024;
-  gchar *text = g_malloc (size + 1);
+  g_autofree gchar *text = g_malloc (size + 1);
   gint64 start = test_cpu_time ();
-  GError *error = NULL;
+  g_autoptr (GError) error = NULL;
 
   memset (text, '\n', size);
   text[size] = '\0';
@@ -239,8 +236,6 @@ TEST (source_that_is_too_long_is_refused)
   fail_unless (gst_vkgdr_compiler_run (&target, &input, &error) == NULL);
   g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
   fail_unless (test_cpu_time () - start < test_limit (READ_LIMIT));
-  g_error_free (error);
-  g_free (text);
 }
 
 /* --- files --------------------------------------------------------------- */
@@ -265,19 +260,18 @@ assert_is_not_read (const gchar *path, const gchar *why)
 
 TEST (only_regular_files_are_read)
 {
-  gchar *path = g_build_filename (folder, "pipe", NULL);
+  g_autofree gchar *path = g_build_filename (folder, "pipe", NULL);
 
   fail_unless (mkfifo (path, 0600) == 0);
   assert_is_not_read (path, "is not a regular file");
   assert_is_not_read ("/dev/zero", "is not a regular file");
   assert_is_not_read (folder, "Is a directory");
   assert_is_not_read ("/no/such/file", "No such file");
-  g_free (path);
 }
 
 TEST (large_file_is_refused)
 {
-  gchar *path = folder_write ("large", "");
+  g_autofree gchar *path = folder_write ("large", "");
 
   fail_unless (truncate (path, 100 * 1024 * 1024) == 0);
   assert_is_not_read (path, "is too large");
@@ -288,7 +282,6 @@ TEST (large_file_is_refused)
   g_bytes_unref (gst_vkgdr_file_read (path, 8, NULL));
   g_bytes_unref (gst_vkgdr_file_read ("/proc/self/stat", 4096, NULL));
   fail_unless (gst_vkgdr_file_read ("/proc/self/stat", 4, NULL) == NULL);
-  g_free (path);
 }
 
 TEST (include_files_are_listed)
@@ -339,9 +332,9 @@ static gchar *
 spell (const gchar *text)
 {
   GError *error = NULL;
-  GstVkgdrCompileOptions *options =
+  g_autoptr (GstVkgdrCompileOptions) options =
       gst_vkgdr_compile_options_new_from_string (text, &error);
-  GPtrArray *words = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
   gchar *joined;
 
   g_assert_no_error (error);
@@ -350,8 +343,6 @@ spell (const gchar *text)
   gst_vkgdr_options_append_folders (options, words);
   g_ptr_array_add (words, NULL);
   joined = g_strjoinv (" ", (gchar **) words->pdata);
-  g_ptr_array_unref (words);
-  gst_vkgdr_compile_options_unref (options);
   return joined;
 }
 

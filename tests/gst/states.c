@@ -127,8 +127,8 @@ set_state_alone (gpointer element, GstState state)
 static void
 set_state_and_flush (gpointer element, GstState state)
 {
-  GstPad *sink = gst_element_get_static_pad (element, "sink");
-  GstPad *src = gst_element_get_static_pad (element, "src");
+  g_autoptr (GstPad) sink = gst_element_get_static_pad (element, "sink");
+  g_autoptr (GstPad) src = gst_element_get_static_pad (element, "src");
 
   set_state_alone (element, state);
   gst_pad_send_event (sink, gst_event_new_flush_start ());
@@ -136,8 +136,6 @@ set_state_and_flush (gpointer element, GstState state)
   gst_pad_send_event (sink, gst_event_new_flush_stop (TRUE));
   gst_pad_send_event (src, gst_event_new_flush_stop (TRUE));
   fail_unless_equals_int (GST_STATE (element), state);
-  gst_object_unref (sink);
-  gst_object_unref (src);
 }
 
 static void
@@ -145,7 +143,7 @@ check_element (const gchar *name,
     void (*visit) (gpointer user_data, GstState state),
     GstVkgdrContext *context)
 {
-  GstElement *element = gst_element_factory_make (name, NULL);
+  g_autoptr (GstElement) element = gst_element_factory_make (name, NULL);
   GstBus *bus = gst_bus_new ();
 
   fail_unless (element != NULL, "there is no %s", name);
@@ -163,7 +161,6 @@ check_element (const gchar *name,
   gst_element_set_bus (element, NULL);
   gst_object_unref (bus);
   ASSERT_OBJECT_REFCOUNT (element, name, 1);
-  gst_object_unref (element);
 }
 
 TEST_LOOP (element, G_N_ELEMENTS (element_names))
@@ -262,7 +259,7 @@ static gboolean
 is_error_of_stopping (Run *run, GstMessage *message)
 {
   GstObject *poster = GST_MESSAGE_SRC (message);
-  GError *error = NULL;
+  g_autoptr (GError) error = NULL;
   gboolean result;
 
   gst_message_parse_error (message, &error, NULL);
@@ -271,7 +268,6 @@ is_error_of_stopping (Run *run, GstMessage *message)
       && (GST_IS_BASE_SRC (poster)
           || g_str_equal (G_OBJECT_TYPE_NAME (poster), "GstQueue"))
       && g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
-  g_error_free (error);
   return result;
 }
 
@@ -513,7 +509,7 @@ static gpointer
 take_turns (gpointer user_data)
 {
   Turns *t = user_data;
-  GRand *rand = g_rand_new_with_seed (t->seed);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (t->seed);
   guint n = rounds (30), i;
 
   for (i = 0; i < n; i++) {
@@ -523,7 +519,6 @@ take_turns (gpointer user_data)
       flush (t->run);
     g_usleep (g_rand_int_range (rand, 0, 3000));
   }
-  g_rand_free (rand);
   return NULL;
 }
 
@@ -600,7 +595,8 @@ TEST (caps_queries_all_the_time)
 static void
 check_one_of_many (Run *run, const gchar *name, GstState state)
 {
-  GstElement *element = gst_bin_get_by_name (GST_BIN (run->pipeline), name);
+  g_autoptr (GstElement) element =
+      gst_bin_get_by_name (GST_BIN (run->pipeline), name);
 
   set_state (run, GST_STATE_PLAYING);
   check_arrival (run, GST_STATE_PLAYING);
@@ -616,7 +612,6 @@ check_one_of_many (Run *run, const gchar *name, GstState state)
   set_state (run, GST_STATE_PLAYING);
   check_arrival (run, GST_STATE_PLAYING);
   check_flow (run);
-  gst_object_unref (element);
 }
 
 TEST_LOOP (one_of_many_stops, G_N_ELEMENTS (pipelines))

@@ -46,7 +46,7 @@ static void
 queue_frames (GstElement *pipeline, const gchar *name, guint8 value, guint n,
     GstClockTime duration)
 {
-  GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  g_autoptr (GstElement) src = gst_bin_get_by_name (GST_BIN (pipeline), name);
   guint i;
 
   for (i = 0; i < n; i++)
@@ -54,7 +54,6 @@ queue_frames (GstElement *pipeline, const gchar *name, guint8 value, guint n,
                                 frame_new (value + i, i * duration, duration)),
         GST_FLOW_OK);
   gst_app_src_end_of_stream (GST_APP_SRC (src));
-  gst_object_unref (src);
 }
 
 static GstVkgdrTensorBatchMeta *
@@ -114,14 +113,12 @@ check_pads (GPtrArray *buffers, guint i, const gchar *pads)
 static guint64
 get_stat (GstElement *pipeline, const gchar *field)
 {
-  GstElement *tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
-  GstStructure *stats;
+  g_autoptr (GstElement) tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
+  g_autoptr (GstStructure) stats = NULL;
   guint64 value = 0;
 
   g_object_get (tensor, "stats", &stats, NULL);
   fail_unless (gst_structure_get_uint64 (stats, field, &value));
-  gst_structure_free (stats);
-  gst_object_unref (tensor);
   return value;
 }
 
@@ -138,9 +135,10 @@ TEST_FIXTURE (setup, test_teardown);
 
 TEST (batches_in_time)
 {
-  GstElement *pipeline = test_launch (TENSOR ("batch=4") SOURCE ("a"));
+  g_autoptr (GstElement) pipeline =
+      test_launch (TENSOR ("batch=4") SOURCE ("a"));
   const GstVkgdrTensorFrame *frame;
-  GPtrArray *buffers;
+  g_autoptr (GPtrArray) buffers = NULL;
 
   queue_frames (pipeline, "a", 1, 10, FRAME_TIME);
   buffers = test_play_buffers (pipeline);
@@ -166,13 +164,11 @@ TEST (batches_in_time)
       gst_vkgdr_tensor_batch_meta_get_frame (meta_of (buffers, 2), 2) == NULL);
   fail_unless_equals_uint64 (get_stat (pipeline, "frames"), 10);
   fail_unless_equals_uint64 (get_stat (pipeline, "batches"), 3);
-  g_ptr_array_unref (buffers);
-  gst_object_unref (pipeline);
 }
 
 TEST (restart)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "testframes num-buffers=5 ! video/x-raw,width=8,height=8 ! vkgdrupload "
       "! t. " TENSOR ("batch=2"));
   guint i;
@@ -184,25 +180,24 @@ TEST (restart)
     fail_unless_equals_int (meta_of (buffers, 2)->n_frames, 1);
     g_ptr_array_unref (buffers);
   }
-  gst_object_unref (pipeline);
 }
 
 /* Returns the number of frames whose memory is in use. */
 static guint
 count_blocks (GstVkgdrContext *context)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (context);
   guint n = gst_vkgdr_allocator_get_active_blocks (allocator);
 
-  gst_object_unref (allocator);
   return n;
 }
 
 /* The element is stopped in the middle of a batch. All memory is freed. */
 TEST (stop_in_a_batch)
 {
-  GstVkgdrContext *context = test_context_new ();
-  GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
+  g_autoptr (GstVkgdrContext) context = test_context_new ();
+  g_autoptr (GstContext) wrapped = gst_vkgdr_context_to_gst_context (context);
   GstElement *pipeline = test_launch (
       "testframes num-buffers=3 ! video/x-raw,width=8,height=8 ! vkgdrupload "
       "! t. testframes num-buffers=500 ! video/x-raw,width=8,height=8 ! "
@@ -217,19 +212,18 @@ TEST (stop_in_a_batch)
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
   fail_unless_equals_int (count_blocks (context), 0);
-  gst_context_unref (wrapped);
-  gst_object_unref (context);
 }
 
 /* If no height is set, the tensor has the height of the frames. */
 TEST (caps)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "appsrc name=a format=time "
       "caps=video/x-raw,format=GRAY8,width=8,height=8,framerate=25/1 ! "
       "vkgdrupload ! vkgdrtensor width=16 type=float16 layout=nhwc "
       "tensor-id=pictures batch=2 ! appsink name=sink");
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_autoptr (GstElement) sink =
+      gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   GstCaps *caps = gst_caps_from_string (
       "tensor/strided(memory:VkgdrMemory),dims=<2,8,16,3>,"
       "dims-order=row-major,type=float16,tensor-id=pictures");
@@ -251,8 +245,6 @@ TEST (caps)
   gst_sample_unref (sample);
   gst_caps_unref (caps);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (sink);
-  gst_object_unref (pipeline);
 }
 
 /* A copy of the buffer has the meta, but a copy of a part of it does not. */
@@ -302,9 +294,9 @@ static const struct {
 /* One pad has half as many frames as the other. */
 TEST_LOOP (rates, G_N_ELEMENTS (rates))
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       TENSOR ("missing=%s") SOURCE ("a") SOURCE ("b"), rates[__i__].missing);
-  GPtrArray *buffers;
+  g_autoptr (GPtrArray) buffers = NULL;
   guint i;
 
   queue_frames (pipeline, "a", 1, 4, FRAME_TIME);
@@ -320,8 +312,6 @@ TEST_LOOP (rates, G_N_ELEMENTS (rates))
   fail_unless_equals_uint64 (get_stat (pipeline, "frames"), 6);
   fail_unless_equals_uint64 (
       get_stat (pipeline, __i__ == 0 ? "repeated" : "left-out"), 2);
-  g_ptr_array_unref (buffers);
-  gst_object_unref (pipeline);
 }
 
 /* Plays @description, which has the sources a and b, with @n_a and @n_b frames.
@@ -329,20 +319,19 @@ TEST_LOOP (rates, G_N_ELEMENTS (rates))
 static GPtrArray *
 play_two (const gchar *description, guint n_a, guint n_b)
 {
-  GstElement *pipeline = test_launch ("%s", description);
+  g_autoptr (GstElement) pipeline = test_launch ("%s", description);
   GPtrArray *buffers;
 
   queue_frames (pipeline, "a", 1, n_a, FRAME_TIME);
   queue_frames (pipeline, "b", 101, n_b, FRAME_TIME);
   buffers = test_play_buffers (pipeline);
-  gst_object_unref (pipeline);
   return buffers;
 }
 
 /* One pad ends before the other. */
 TEST (lengths)
 {
-  GPtrArray *buffers =
+  g_autoptr (GPtrArray) buffers =
       play_two (TENSOR ("missing=leave-out") SOURCE ("a") SOURCE ("b"), 1, 3);
 
   fail_unless_equals_int (buffers->len, 3);
@@ -350,18 +339,16 @@ TEST (lengths)
   check_values (buffers, 1, 2, "102 0");
   check_values (buffers, 2, 2, "103 0");
   check_pads (buffers, 2, "sink_1");
-  g_ptr_array_unref (buffers);
 }
 
 TEST (rounds)
 {
-  GPtrArray *buffers =
+  g_autoptr (GPtrArray) buffers =
       play_two (TENSOR ("batch=4") SOURCE ("a") SOURCE ("b"), 3, 3);
 
   fail_unless_equals_int (buffers->len, 2);
   check_values (buffers, 0, 4, "1 101 2 102");
   check_values (buffers, 1, 4, "3 103 0 0");
-  g_ptr_array_unref (buffers);
 }
 
 #define MANY 16
@@ -425,8 +412,8 @@ check_batch_of_many (GPtrArray *buffers, guint i, guint batch)
 TEST_LOOP (many_sources, 2)
 {
   guint batch = MANY * (1 + __i__), i;
-  GstElement *pipeline = launch_many (batch);
-  GPtrArray *buffers;
+  g_autoptr (GstElement) pipeline = launch_many (batch);
+  g_autoptr (GPtrArray) buffers = NULL;
 
   for (i = 0; i < MANY; i++) {
     gchar *name = g_strdup_printf ("s%u", i);
@@ -442,18 +429,16 @@ TEST_LOOP (many_sources, 2)
   fail_unless_equals_uint64 (
       get_stat (pipeline, "frames"), MANY * FRAMES_OF_MANY);
   fail_unless_equals_uint64 (get_stat (pipeline, "left-out"), 0);
-  g_ptr_array_unref (buffers);
-  gst_object_unref (pipeline);
 }
 
 /* Frames of different sizes and formats are in one batch. */
 TEST (formats)
 {
-  GstElement *pipeline =
+  g_autoptr (GstElement) pipeline =
       test_launch (TENSOR ("width=8 height=8 batch=2") SOURCE (
           "a") " videotestsrc num-buffers=1 pattern=white ! "
                "video/x-raw,format=NV12,width=64,height=48 ! vkgdrupload ! t.");
-  GPtrArray *buffers;
+  g_autoptr (GPtrArray) buffers = NULL;
 
   queue_frames (pipeline, "a", 7, 1, FRAME_TIME);
   buffers = test_play_buffers (pipeline);
@@ -462,8 +447,6 @@ TEST (formats)
   fail_unless_equals_int (
       gst_vkgdr_tensor_batch_meta_get_frame (meta_of (buffers, 0), 1)->width,
       64);
-  g_ptr_array_unref (buffers);
-  gst_object_unref (pipeline);
 }
 
 /* --- regions ------------------------------------------------------------- */
@@ -495,21 +478,19 @@ add_metas (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 static void
 add_probe (GstElement *pipeline, gpointer crop)
 {
-  GstElement *tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
-  GstPad *pad = gst_element_get_static_pad (tensor, "sink_0");
+  g_autoptr (GstElement) tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (tensor, "sink_0");
 
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, add_metas, crop, NULL);
-  gst_object_unref (pad);
-  gst_object_unref (tensor);
 }
 
 /* Frame 0 has no region, frame 1 has one region, and so on. */
 TEST (regions)
 {
-  GstElement *pipeline =
+  g_autoptr (GstElement) pipeline =
       test_launch (TENSOR ("region=roi batch=4") SOURCE ("a"));
   const GstVkgdrTensorFrame *frame;
-  GPtrArray *buffers;
+  g_autoptr (GPtrArray) buffers = NULL;
 
   add_probe (pipeline, NULL);
   queue_frames (pipeline, "a", 1, 4, FRAME_TIME);
@@ -524,30 +505,26 @@ TEST (regions)
   fail_unless_equals_int (frame->region_width, 4);
   fail_unless (frame->transform.scale_x == 0.5);
   fail_unless (frame->transform.offset_x == 1);
-  g_ptr_array_unref (buffers);
-  gst_object_unref (pipeline);
 }
 
 TEST (regions_of_a_type)
 {
-  GstElement *pipeline =
+  g_autoptr (GstElement) pipeline =
       test_launch (TENSOR ("region=roi roi-type=cat batch=4") SOURCE ("a"));
-  GPtrArray *buffers;
+  g_autoptr (GPtrArray) buffers = NULL;
 
   add_probe (pipeline, NULL);
   queue_frames (pipeline, "a", 1, 4, FRAME_TIME);
   buffers = test_play_buffers (pipeline);
   fail_unless_equals_int (buffers->len, 1);
   check_values (buffers, 0, 4, "3 4 0 0");
-  g_ptr_array_unref (buffers);
-  gst_object_unref (pipeline);
 }
 
 TEST (crop)
 {
-  GstElement *pipeline = test_launch (TENSOR ("") SOURCE ("a"));
+  g_autoptr (GstElement) pipeline = test_launch (TENSOR ("") SOURCE ("a"));
   const GstVkgdrTensorFrame *frame;
-  GPtrArray *buffers;
+  g_autoptr (GPtrArray) buffers = NULL;
 
   add_probe (pipeline, pipeline);
   queue_frames (pipeline, "a", 1, 1, FRAME_TIME);
@@ -557,15 +534,13 @@ TEST (crop)
   fail_unless_equals_int (frame->region_y, 1);
   fail_unless_equals_int (frame->region_width, 4);
   fail_unless_equals_int (frame->region_height, SIZE - 1);
-  g_ptr_array_unref (buffers);
-  gst_object_unref (pipeline);
 }
 
 /* Plays the pipeline, which sends one batch of one frame. Returns the batch. */
 static GPtrArray *
 play_cropped (const gchar *elements)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "videotestsrc num-buffers=1 pattern=smpte ! "
       "video/x-raw,format=NV12,width=64,height=32 ! %s ! vkgdrtensor width=24 "
       "height=20 type=uint8 filter=nearest ! vkgdrdownload ! appsink name=sink",
@@ -573,7 +548,6 @@ play_cropped (const gchar *elements)
   GPtrArray *buffers = test_play_buffers (pipeline);
 
   fail_unless_equals_int (buffers->len, 1);
-  gst_object_unref (pipeline);
   return buffers;
 }
 
@@ -581,7 +555,7 @@ play_cropped (const gchar *elements)
  * size in the caps. No byte is copied for that, and the tensor is the same. */
 TEST (crop_by_a_filter)
 {
-  GPtrArray *before, *behind;
+  g_autoptr (GPtrArray) before = NULL, behind = NULL;
   const GstVkgdrTensorFrame *frame;
   GstMapInfo map;
 
@@ -601,8 +575,6 @@ TEST (crop_by_a_filter)
   fail_unless_equals_int (frame->region_y, 6);
   fail_unless_equals_int (frame->region_width, 24);
   fail_unless_equals_int (frame->region_height, 26);
-  g_ptr_array_unref (before);
-  g_ptr_array_unref (behind);
 }
 
 /* --- errors and seeks ---------------------------------------------------- */
@@ -623,29 +595,27 @@ static const struct {
 
 TEST_LOOP (errors, G_N_ELEMENTS (mistakes))
 {
-  GstElement *pipeline =
+  g_autoptr (GstElement) pipeline =
       test_launch ("vkgdrtensor name=t %s ! fakesink" SOURCE ("a") SOURCE ("b"),
           mistakes[__i__].tensor);
-  GError *error;
+  g_autoptr (GError) error = NULL;
 
   queue_frames (pipeline, "a", 1, 1, FRAME_TIME);
   queue_frames (pipeline, "b", 1, 1, FRAME_TIME);
   error = test_play_error (pipeline);
   fail_unless (strstr (error->message, mistakes[__i__].message) != NULL, "%s",
       error->message);
-  g_error_free (error);
-  gst_object_unref (pipeline);
 }
 
 /* A frame on a pad without caps is not negotiated, whether another pad has caps
  * or not. */
 TEST_LOOP (frame_without_caps, 2)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "appsrc name=bare format=time ! vkgdrtensor name=t width=8 height=8 ! "
       "fakesink %s",
       __i__ ? SOURCE ("a") : "");
-  GError *error;
+  g_autoptr (GError) error = NULL;
 
   queue_frames (pipeline, "bare", 1, 2, FRAME_TIME);
   if (__i__)
@@ -656,36 +626,32 @@ TEST_LOOP (frame_without_caps, 2)
       error->message);
   fail_unless (
       strstr (error->message, "no caps") != NULL, "%s", error->message);
-  g_error_free (error);
-  gst_object_unref (pipeline);
 }
 
 /* Each buffer is a field, with half the rows of the picture. */
 TEST (fields)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "vkgdrtensor name=t type=uint8 channels=gray filter=nearest height=0 ! "
       "vkgdrdownload ! appsink name=sink appsrc name=a format=time "
       "caps=\"video/x-raw(memory:SystemMemory,format:Interlaced),format=GRAY8,"
       "width=8,height=16,framerate=25/1,interlace-mode=alternate\" ! "
       "vkgdrupload ! t.");
-  GPtrArray *buffers;
+  g_autoptr (GPtrArray) buffers = NULL;
 
   queue_frames (pipeline, "a", 1, 2, FRAME_TIME);
   buffers = test_play_buffers (pipeline);
   fail_unless_equals_int (buffers->len, 2);
   check_values (buffers, 0, 1, "1");
   check_values (buffers, 1, 1, "2");
-  g_ptr_array_unref (buffers);
-  gst_object_unref (pipeline);
 }
 
 /* The second frame of a batch begins at an odd address. */
 TEST (odd_frame_size)
 {
-  GstElement *pipeline =
+  g_autoptr (GstElement) pipeline =
       test_launch (TENSOR ("width=5 height=5 batch=3") SOURCE ("a"));
-  GPtrArray *buffers;
+  g_autoptr (GPtrArray) buffers = NULL;
   GstMapInfo map;
   guint i;
 
@@ -697,8 +663,6 @@ TEST (odd_frame_size)
   for (i = 0; i < map.size; i++)
     fail_unless_equals_int (map.data[i], 1 + i / 25);
   gst_buffer_unmap (buffers->pdata[0], &map);
-  g_ptr_array_unref (buffers);
-  gst_object_unref (pipeline);
 }
 
 /* --- model files --------------------------------------------------------- */
@@ -851,10 +815,10 @@ TEST_LOOP (detections_follow, 2)
  */
 TEST_LOOP (analytics, 2)
 {
-  GstElement *pipeline =
+  g_autoptr (GstElement) pipeline =
       test_launch (TENSOR ("%s") SOURCE ("a"), __i__ ? "tensor-id=mine" : "");
   GstTensorMeta *meta;
-  GPtrArray *buffers;
+  g_autoptr (GPtrArray) buffers = NULL;
   GstBuffer *buffer;
   gint index;
 
@@ -870,8 +834,6 @@ TEST_LOOP (analytics, 2)
   fail_unless (
       gst_buffer_peek_memory (gst_tensor_meta_get (meta, index)->data, 0)
       == gst_buffer_peek_memory (buffer, 0));
-  g_ptr_array_unref (buffers);
-  gst_object_unref (pipeline);
 }
 #endif
 
@@ -890,9 +852,10 @@ set_names (gpointer data)
 /* Names are set while frames pass. */
 TEST (names_from_another_thread)
 {
-  GstElement *pipeline = test_launch (TENSOR ("region=roi") SOURCE ("a"));
-  GstElement *tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
-  GPtrArray *buffers;
+  g_autoptr (GstElement) pipeline =
+      test_launch (TENSOR ("region=roi") SOURCE ("a"));
+  g_autoptr (GstElement) tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
+  g_autoptr (GPtrArray) buffers = NULL;
   GThread *thread;
 
   add_probe (pipeline, NULL);
@@ -900,19 +863,17 @@ TEST (names_from_another_thread)
   thread = g_thread_new ("names", set_names, tensor);
   buffers = test_play_buffers (pipeline);
   g_thread_join (thread);
-  g_ptr_array_unref (buffers);
-  gst_object_unref (tensor);
-  gst_object_unref (pipeline);
 }
 
 /* After a seek, no batch has frames from before the seek. */
 TEST (seek)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "videotestsrc num-buffers=25 pattern=black ! "
       "video/x-raw,format=GRAY8,width=8,height=8,framerate=25/1 ! vkgdrupload "
       "! t. " TENSOR ("batch=4"));
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_autoptr (GstElement) sink =
+      gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   GstVkgdrTensorBatchMeta *meta;
   GstSample *sample;
 
@@ -934,16 +895,14 @@ TEST (seek)
       gst_vkgdr_tensor_batch_meta_get_frame (meta, 3)->pts, 13 * FRAME_TIME);
   gst_sample_unref (sample);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (sink);
-  gst_object_unref (pipeline);
 }
 
 static void
 push_sized_frame (GstElement *src, gint size, GstClockTime pts)
 {
-  GstCaps *caps = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING,
-      "GRAY8", "width", G_TYPE_INT, size, "height", G_TYPE_INT, size,
-      "framerate", GST_TYPE_FRACTION, 25, 1, NULL);
+  g_autoptr (GstCaps) caps = gst_caps_new_simple ("video/x-raw", "format",
+      G_TYPE_STRING, "GRAY8", "width", G_TYPE_INT, size, "height", G_TYPE_INT,
+      size, "framerate", GST_TYPE_FRACTION, 25, 1, NULL);
   GstBuffer *buffer = gst_buffer_new_allocate (NULL, size * size, NULL);
 
   gst_buffer_memset (buffer, 0, 0, size * size);
@@ -952,7 +911,6 @@ push_sized_frame (GstElement *src, gint size, GstClockTime pts)
   gst_app_src_set_caps (GST_APP_SRC (src), caps);
   fail_unless_equals_int (
       gst_app_src_push_buffer (GST_APP_SRC (src), buffer), GST_FLOW_OK);
-  gst_caps_unref (caps);
 }
 
 static void
@@ -970,10 +928,12 @@ wait_for_frames (GstElement *pipeline, guint64 n)
  * flush drops that batch, the next one has the new size. */
 TEST (flush_after_new_size)
 {
-  GstElement *pipeline = test_launch ("appsrc name=a format=time ! "
-                                      "vkgdrupload ! t. " TENSOR ("batch=4"));
-  GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), "a");
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_autoptr (GstElement) pipeline =
+      test_launch ("appsrc name=a format=time ! "
+                   "vkgdrupload ! t. " TENSOR ("batch=4"));
+  g_autoptr (GstElement) src = gst_bin_get_by_name (GST_BIN (pipeline), "a");
+  g_autoptr (GstElement) sink =
+      gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   GstSample *sample;
   guint i;
 
@@ -991,9 +951,6 @@ TEST (flush_after_new_size)
       gst_buffer_get_size (gst_sample_get_buffer (sample)), 4 * 16 * 16);
   gst_sample_unref (sample);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (src);
-  gst_object_unref (sink);
-  gst_object_unref (pipeline);
 }
 
 #define N_FLUSHES 500
@@ -1040,13 +997,14 @@ stream_and_flush (GstPad *pad, GstCaps *caps, guint delay)
 /* One of two pads is flushed while the element repeats the pad's last frame. */
 TEST (flush_of_one_pad)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "videotestsrc ! video/x-raw,format=GRAY8,width=8,height=8,framerate=25/1 "
       "! vkgdrupload ! vkgdrtensor name=t ! fakesink");
-  GstElement *tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
-  GstPad *pad = gst_element_request_pad_simple (tensor, "sink_1");
-  GstCaps *caps = gst_caps_from_string (STREAM_CAPS);
-  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
+  g_autoptr (GstElement) tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
+  g_autoptr (GstPad) pad = gst_element_request_pad_simple (tensor, "sink_1");
+  g_autoptr (GstCaps) caps = gst_caps_from_string (STREAM_CAPS);
+  g_autoptr (GstContext) context =
+      gst_vkgdr_context_to_gst_context (test_context);
   guint i;
 
   gst_element_set_context (pipeline, context);
@@ -1055,18 +1013,14 @@ TEST (flush_of_one_pad)
     stream_and_flush (pad, caps, i % 100);
   fail_unless (get_stat (pipeline, "repeated") > 0);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_context_unref (context);
-  gst_caps_unref (caps);
-  gst_object_unref (pad);
-  gst_object_unref (tensor);
-  gst_object_unref (pipeline);
 }
 
 /* The only pad is released while the element negotiates its caps. */
 TEST (release_in_negotiation)
 {
-  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
-  GstCaps *caps = gst_caps_from_string (STREAM_CAPS);
+  g_autoptr (GstContext) context =
+      gst_vkgdr_context_to_gst_context (test_context);
+  g_autoptr (GstCaps) caps = gst_caps_from_string (STREAM_CAPS);
   guint i;
 
   for (i = 0; i < N_RELEASES; i++) {
@@ -1085,14 +1039,12 @@ TEST (release_in_negotiation)
     gst_element_set_state (pipeline, GST_STATE_NULL);
     gst_object_unref (pipeline);
   }
-  gst_context_unref (context);
-  gst_caps_unref (caps);
 }
 
 /* The element does not wait for a live source that sends nothing. */
 TEST (live)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "vkgdrtensor name=t missing=leave-out ! appsink name=sink sync=false "
       "videotestsrc is-live=true num-buffers=5 ! "
       "video/x-raw,format=GRAY8,width=8,height=8,framerate=25/1 ! queue ! "
@@ -1100,7 +1052,8 @@ TEST (live)
       "! t. appsrc name=b is-live=true format=time "
       "caps=video/x-raw,format=GRAY8,width=8,height=8,framerate=25/1 ! "
       "queue ! vkgdrupload ! t.");
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_autoptr (GstElement) sink =
+      gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   guint i;
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
@@ -1116,6 +1069,4 @@ TEST (live)
     gst_sample_unref (sample);
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (sink);
-  gst_object_unref (pipeline);
 }

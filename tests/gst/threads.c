@@ -32,7 +32,7 @@ static gpointer
 member (gpointer data)
 {
   Crowd *crowd = data;
-  GstVkgdrStream *stream = test_stream_new (crowd->context);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (crowd->context);
   gint me = g_atomic_int_add (&crowd->next, 1);
   gint i;
 
@@ -41,7 +41,6 @@ member (gpointer data)
     g_thread_yield ();
   for (i = 0; i < N_ROUNDS; i++)
     crowd->work (crowd, stream, me);
-  gst_object_unref (stream);
   return NULL;
 }
 
@@ -118,7 +117,7 @@ TEST_LOOP (one_memory_many_readers, G_N_ELEMENTS (debugs))
 static void
 use_own_memory (Crowd *crowd, GstVkgdrStream *stream, gint me)
 {
-  GstMemory *memory =
+  g_autoptr (GstMemory) memory =
       gst_allocator_alloc (GST_ALLOCATOR (crowd->allocator), SIZE, NULL);
   GstMapInfo map;
 
@@ -126,7 +125,6 @@ use_own_memory (Crowd *crowd, GstVkgdrStream *stream, gint me)
   fail_unless (gst_memory_map (memory, &map, GST_MAP_READWRITE));
   memset (map.data, me, map.size);
   gst_memory_unmap (memory, &map);
-  gst_memory_unref (memory);
 }
 
 TEST_LOOP (one_allocator, G_N_ELEMENTS (debugs))
@@ -139,7 +137,7 @@ static void
 use_small_memory (Crowd *crowd, GstVkgdrStream *stream, gint me)
 {
   const guint8 byte = me;
-  GstMemory *memory = gst_vkgdr_allocator_alloc (
+  g_autoptr (GstMemory) memory = gst_vkgdr_allocator_alloc (
       crowd->allocator, g_random_boolean () ? 512 : 1024, NULL);
   const volatile guint8 *host;
 
@@ -150,7 +148,6 @@ use_small_memory (Crowd *crowd, GstVkgdrStream *stream, gint me)
     gst_vkgdr_allocator_free_held (crowd->allocator);
   /* Another thread that has the same memory would have overwritten it. */
   fail_unless_equals_int (*host, me);
-  gst_memory_unref (memory);
 }
 
 TEST_LOOP (small_memories, !test_hides_vulkan () ? G_N_ELEMENTS (debugs) : 0)
@@ -172,8 +169,8 @@ is_hung (GstVkgdrContext *context)
  * which end first. The first kernel is still watched. */
 TEST (launches_of_others_end_first)
 {
-  GstVkgdrContext *context = test_context_new ();
-  GstVkgdrStream *stream = test_stream_new (context);
+  g_autoptr (GstVkgdrContext) context = test_context_new ();
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (context);
   GstVkgdrLaunch *first, *other;
   GError *error = NULL;
   guint i;
@@ -195,6 +192,4 @@ TEST (launches_of_others_end_first)
   for (i = 0; i < 10 * LIMIT && is_hung (context); i++)
     g_usleep (1000);
   fail_if (is_hung (context));
-  gst_object_unref (stream);
-  gst_object_unref (context);
 }

@@ -127,10 +127,9 @@ reader_take (Reader *self, GstBuffer *buffer)
 static GstFlowReturn
 on_sample (GstAppSink *sink, gpointer user_data)
 {
-  GstSample *sample = gst_app_sink_pull_sample (sink);
+  g_autoptr (GstSample) sample = gst_app_sink_pull_sample (sink);
 
   reader_take (user_data, gst_sample_get_buffer (sample));
-  gst_sample_unref (sample);
   return GST_FLOW_OK;
 }
 
@@ -160,22 +159,21 @@ static void
 play (Reader *reader, const gchar *upload)
 {
   GstAppSinkCallbacks callbacks = { .new_sample = on_sample };
-  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstContext) context =
+      gst_vkgdr_context_to_gst_context (test_context);
+  g_autoptr (GstElement) pipeline = test_launch (
       "testframes num-buffers=%u ! "
       "video/x-raw,format=GRAY8,width=%d,height=%d,framerate=1000/1 ! "
       "vkgdrupload %s ! "
       "video/x-raw(" GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA ") ! "
       "appsink name=sink sync=false",
       reader->n_frames, WIDTH, HEIGHT, upload);
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_autoptr (GstElement) sink =
+      gst_bin_get_by_name (GST_BIN (pipeline), "sink");
 
   gst_app_sink_set_callbacks (GST_APP_SINK (sink), &callbacks, reader, NULL);
   gst_element_set_context (pipeline, context);
   test_play (pipeline);
-  gst_object_unref (sink);
-  gst_object_unref (pipeline);
-  gst_context_unref (context);
 }
 
 static const gchar *uploads[] = { "access=direct", "access=staged",
@@ -199,12 +197,12 @@ TEST_LOOP (no_frame_is_torn, G_N_ELEMENTS (uploads))
                    : !test_is_software () ? FRAMES_GPU
                                           : FRAMES_SOFTWARE;
   GError *error = NULL;
-  GstVkgdrModule *module = gst_vkgdr_module_new_from_source (
+  g_autoptr (GstVkgdrModule) module = gst_vkgdr_module_new_from_source (
       test_context, SOURCE, "unknown-streams.cu", &error);
-  GstVkgdrFunction *function;
+  g_autoptr (GstVkgdrFunction) function = NULL;
   guint torn = 0, seen = 0, i;
   Reader reader;
-  gint *notes;
+  g_autofree gint *notes = NULL;
 
   fail_unless (module != NULL, "%s", error ? error->message : "");
   function = gst_vkgdr_module_get_function (module, "look", &error);
@@ -220,7 +218,4 @@ TEST_LOOP (no_frame_is_torn, G_N_ELEMENTS (uploads))
   fail_unless_equals_int (seen, n_frames);
   fail_unless (torn == 0, "%s: %u of %u frames are torn", uploads[__i__], torn,
       n_frames);
-  g_free (notes);
-  gst_object_unref (function);
-  gst_object_unref (module);
 }

@@ -35,14 +35,13 @@ test_setup (void)
 static void
 say_why_there_is_no_window (void)
 {
-  GstStructure *device = gst_vkgdr_context_describe (test_context);
+  g_autoptr (GstStructure) device = gst_vkgdr_context_describe (test_context);
   gboolean has_window = FALSE;
 
   gst_structure_get (device, "has-window", G_TYPE_BOOLEAN, &has_window, NULL);
   if (!has_window)
     g_printerr ("the device has no window: %s\n",
         gst_structure_get_string (device, "window-reason"));
-  gst_structure_free (device);
 }
 
 gboolean
@@ -138,40 +137,39 @@ GstVkgdrFunction *
 test_function_new (GstVkgdrContext *context, const gchar *source)
 {
   GError *error = NULL;
-  GstVkgdrModule *module =
+  g_autoptr (GstVkgdrModule) module =
       gst_vkgdr_module_new_from_source (context, source, "test", &error);
   GstVkgdrFunction *function;
 
   fail_unless (module != NULL, "%s", error ? error->message : "");
   function = gst_vkgdr_module_get_function (module, NULL, &error);
   fail_unless (function != NULL, "%s", error ? error->message : "");
-  gst_object_unref (module);
   return function;
 }
 
 GstMemory *
 test_memory_new (GstVkgdrContext *context, gsize size)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (context);
   GError *error = NULL;
   GstMemory *memory = gst_vkgdr_allocator_alloc (allocator, size, &error);
 
   fail_unless (memory != NULL, "%s", error ? error->message : "");
-  gst_object_unref (allocator);
   return memory;
 }
 
 GstBuffer *
 test_exportable_buffer_new (gsize size)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator =
+      gst_vkgdr_context_get_allocator (test_context);
   GstMemory *memory =
       gst_vkgdr_allocator_alloc_exportable (allocator, size, NULL);
   GstBuffer *buffer = gst_buffer_new ();
 
   fail_unless (memory != NULL);
   gst_buffer_append_memory (buffer, memory);
-  gst_object_unref (allocator);
   return buffer;
 }
 
@@ -183,12 +181,11 @@ typedef struct {
 static void
 delay (void *user_data)
 {
-  Delay *d = user_data;
+  g_autofree Delay *d = user_data;
 
   g_usleep (d->ms * 1000);
   if (d->done)
     g_atomic_int_set (d->done, TRUE);
-  g_free (d);
 }
 
 void
@@ -231,7 +228,7 @@ guint8 *
 test_device_bytes (GstMemory *memory)
 {
   GstVkgdrContext *context = gst_vkgdr_memory_get_context (memory);
-  GstVkgdrStream *stream = test_stream_new (context);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (context);
   gsize size = gst_memory_get_sizes (memory, NULL, NULL);
   guint8 *data = g_malloc (size);
   GError *error = NULL;
@@ -239,7 +236,6 @@ test_device_bytes (GstMemory *memory)
   test_download (memory, data, stream);
   fail_unless (gst_vkgdr_stream_synchronize (stream, &error), "%s",
       error ? error->message : "");
-  gst_object_unref (stream);
   return data;
 }
 
@@ -324,7 +320,7 @@ test_launch (const gchar *format, ...)
 {
   GError *error = NULL;
   GstElement *pipeline;
-  gchar *text;
+  g_autofree gchar *text = NULL;
   va_list args;
 
   va_start (args, format);
@@ -332,7 +328,6 @@ test_launch (const gchar *format, ...)
   va_end (args);
   pipeline = gst_parse_launch (text, &error);
   fail_unless (error == NULL, "%s: %s", text, error ? error->message : "");
-  g_free (text);
   return pipeline;
 }
 
@@ -349,7 +344,7 @@ fail_with_message (GstMessage *message)
 GError *
 test_play_result (GstElement *pipeline)
 {
-  GstBus *bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   GError *error = NULL;
   GstMessage *message;
 
@@ -361,7 +356,6 @@ test_play_result (GstElement *pipeline)
     gst_message_parse_error (message, &error, NULL);
   gst_message_unref (message);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (bus);
   return error;
 }
 
@@ -377,7 +371,7 @@ test_play_error (GstElement *pipeline)
 GError *
 test_play_error_with (GstElement *pipeline, const gchar *word)
 {
-  GstBus *bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   GError *error = NULL;
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
@@ -392,7 +386,6 @@ test_play_error_with (GstElement *pipeline, const gchar *word)
     gst_message_unref (message);
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (bus);
   return error;
 }
 
@@ -409,8 +402,9 @@ test_play_buffers (GstElement *pipeline)
 {
   GPtrArray *buffers =
       g_ptr_array_new_with_free_func ((GDestroyNotify) gst_buffer_unref);
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
-  GstBus *bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstElement) sink =
+      gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   GstMessage *message;
   GstSample *sample;
 
@@ -426,8 +420,6 @@ test_play_buffers (GstElement *pipeline)
     fail_with_message (message);
   fail_unless (gst_app_sink_is_eos (GST_APP_SINK (sink)));
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (bus);
-  gst_object_unref (sink);
   return buffers;
 }
 
@@ -608,8 +600,8 @@ test_is_software (void)
 gboolean
 test_has_window (void)
 {
-  GstVkgdrContext *context = test_context_new ();
-  GstStructure *description = gst_vkgdr_context_describe (context);
+  g_autoptr (GstVkgdrContext) context = test_context_new ();
+  g_autoptr (GstStructure) description = gst_vkgdr_context_describe (context);
   gboolean has_window = FALSE;
 
   fail_unless (
@@ -617,8 +609,6 @@ test_has_window (void)
   if (!has_window)
     g_print ("skipped: %s\n",
         gst_structure_get_string (description, "window-reason"));
-  gst_structure_free (description);
-  gst_object_unref (context);
   return has_window;
 }
 
@@ -627,7 +617,7 @@ test_has_window (void)
 static void *
 find_in_driver (const gchar *name)
 {
-  gchar *path =
+  g_autofree gchar *path =
       g_build_filename (vkgdr_driver_softcuda_dir (), "libcuda.so.1", NULL);
   void *driver = dlopen (path, RTLD_NOW | RTLD_NOLOAD);
   void *symbol;
@@ -636,7 +626,6 @@ find_in_driver (const gchar *name)
   symbol = dlsym (driver, name);
   fail_unless (symbol != NULL, "%s", name);
   dlclose (driver);
-  g_free (path);
   return symbol;
 }
 
@@ -662,11 +651,10 @@ static gboolean
 is_pending (GstElement *filter)
 {
   gboolean pending = FALSE;
-  GstStructure *stats;
+  g_autoptr (GstStructure) stats = NULL;
 
   g_object_get (filter, "stats", &stats, NULL);
   fail_unless (gst_structure_get_boolean (stats, "pending", &pending));
-  gst_structure_free (stats);
   return pending;
 }
 

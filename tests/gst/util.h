@@ -17,6 +17,8 @@
 
 G_BEGIN_DECLS
 
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstHarness, gst_harness_teardown)
+
 /* Returns a context of the default device. Fails the test if there is none. */
 GstVkgdrContext *test_context_new (void);
 

@@ -106,10 +106,9 @@ count_released (void)
 static void
 assert_bytes (GstMemory *memory, guint seed)
 {
-  guint8 *data = test_device_bytes (memory);
+  g_autofree guint8 *data = test_device_bytes (memory);
 
   fail_unless (test_matches (data, SIZE, seed));
-  g_free (data);
 }
 
 /* --- memory of other libraries ------------------------------------------- */
@@ -156,22 +155,21 @@ TEST (cpu_reads_and_writes_it)
 
 TEST (readonly_is_not_written)
 {
-  GstMemory *memory = wrap (GST_MEMORY_FLAG_READONLY);
+  g_autoptr (GstMemory) memory = wrap (GST_MEMORY_FLAG_READONLY);
   GstMapInfo map;
 
   fail_if (gst_memory_map (memory, &map, GST_MAP_WRITE));
   fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
   gst_memory_unmap (memory, &map);
-  gst_memory_unref (memory);
 }
 
 /* The first stream that uses the memory waits for work that the owner has
  * queued on another stream. With an old driver, the CPU waits. */
 TEST_LOOP (its_owner_is_waited_for, 2)
 {
-  GstVkgdrStream *theirs = test_stream_new (test_context);
-  GstVkgdrStream *ours = test_stream_new (test_context);
-  GstMemory *memory = wrap (0);
+  g_autoptr (GstVkgdrStream) theirs = test_stream_new (test_context);
+  g_autoptr (GstVkgdrStream) ours = test_stream_new (test_context);
+  g_autoptr (GstMemory) memory = wrap (0);
   gint done = FALSE;
 
   if (__i__ > 0)
@@ -185,9 +183,6 @@ TEST_LOOP (its_owner_is_waited_for, 2)
   test_gate_set (TRUE);
   fail_unless (gst_vkgdr_stream_synchronize (ours, NULL));
   fail_unless (g_atomic_int_get (&done));
-  gst_memory_unref (memory);
-  gst_object_unref (theirs);
-  gst_object_unref (ours);
 }
 
 /* --- waits for the whole CUDA context, as older drivers need them -------- */
@@ -222,11 +217,10 @@ count_waits (gint failures)
 static gpointer
 begin_reading (gpointer memory)
 {
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
 
   fail_unless (
       gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
-  gst_object_unref (stream);
   return NULL;
 }
 
@@ -234,9 +228,9 @@ begin_reading (gpointer memory)
  * is already waiting. */
 TEST (each_reader_waits_for_its_owner)
 {
-  GstVkgdrStream *theirs = test_stream_new (test_context);
-  GstVkgdrStream *ours = test_stream_new (test_context);
-  GstMemory *memory = wrap (0);
+  g_autoptr (GstVkgdrStream) theirs = test_stream_new (test_context);
+  g_autoptr (GstVkgdrStream) ours = test_stream_new (test_context);
+  g_autoptr (GstMemory) memory = wrap (0);
   gint done = FALSE;
   GThread *other;
 
@@ -249,16 +243,13 @@ TEST (each_reader_waits_for_its_owner)
       gst_vkgdr_memory_begin_access (memory, ours, GST_MAP_READ, NULL));
   fail_unless (g_atomic_int_get (&done));
   g_thread_join (other);
-  gst_memory_unref (memory);
-  gst_object_unref (theirs);
-  gst_object_unref (ours);
 }
 
 /* After a wait that failed, the next mapping waits again. */
 TEST (failed_wait_is_repeated)
 {
-  GstVkgdrStream *theirs = test_stream_new (test_context);
-  GstMemory *memory = wrap (0);
+  g_autoptr (GstVkgdrStream) theirs = test_stream_new (test_context);
+  g_autoptr (GstMemory) memory = wrap (0);
   gint done = FALSE;
   GstMapInfo map;
 
@@ -268,8 +259,6 @@ TEST (failed_wait_is_repeated)
   fail_unless (gst_memory_map (memory, &map, GST_MAP_READ | GST_MAP_VKGDR));
   fail_unless (g_atomic_int_get (&done));
   gst_memory_unmap (memory, &map);
-  gst_memory_unref (memory);
-  gst_object_unref (theirs);
 }
 
 static CUresult (*real_query) (CUstream stream);
@@ -318,7 +307,7 @@ TEST (failed_device_gives_it_back)
  * not used any more. */
 TEST (device_finishes_before_it_is_given_back)
 {
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   GstMemory *memory = wrap (0);
   gint done = FALSE;
 
@@ -330,7 +319,6 @@ TEST (device_finishes_before_it_is_given_back)
   gst_memory_unref (memory);
   wait_for (is_released);
   fail_unless (g_atomic_int_get (&done));
-  gst_object_unref (stream);
 }
 
 /* --- the end of the process ---------------------------------------------- */
@@ -395,7 +383,7 @@ TEST (parts_keep_it)
 TEST (copies_are_our_own)
 {
   GstMemory *memory = wrap (0);
-  GstMemory *copy = gst_memory_copy (memory, 0, -1);
+  g_autoptr (GstMemory) copy = gst_memory_copy (memory, 0, -1);
 
   fail_unless (copy != NULL);
   fail_unless (
@@ -403,7 +391,6 @@ TEST (copies_are_our_own)
   fail_unless (gst_vkgdr_memory_wait_idle (copy, NULL));
   gst_memory_unref (memory);
   assert_bytes (copy, 1);
-  gst_memory_unref (copy);
 }
 
 TEST (what_cannot_be_wrapped)
@@ -479,8 +466,8 @@ TEST (mapping)
 
 TEST (mapping_keeps_the_buffer)
 {
-  GstBuffer *buffer = gst_buffer_new ();
-  GstVkgdrMapping *mapping;
+  g_autoptr (GstBuffer) buffer = gst_buffer_new ();
+  g_autoptr (GstVkgdrMapping) mapping = NULL;
 
   gst_buffer_append_memory (buffer, gst_memory_ref (owner.storage));
   mapping =
@@ -489,8 +476,6 @@ TEST (mapping_keeps_the_buffer)
   ASSERT_BUFFER_REFCOUNT (buffer, "buffer", 2);
   gst_vkgdr_mapping_unmap (mapping);
   ASSERT_BUFFER_REFCOUNT (buffer, "buffer", 1);
-  gst_vkgdr_mapping_unref (mapping);
-  gst_buffer_unref (buffer);
 }
 
 TEST (tensor_there_and_back)
@@ -521,7 +506,7 @@ TEST (tensor_there_and_back)
 TEST (elements_of_a_tensor)
 {
   const gint64 shape[] = { 1 };
-  GstVkgdrMapping *mapping = gst_vkgdr_mapping_new (
+  g_autoptr (GstVkgdrMapping) mapping = gst_vkgdr_mapping_new (
       owner.storage, GST_MAP_READ | GST_MAP_VKGDR, NULL, NULL, NULL);
   guint bits;
 
@@ -538,7 +523,6 @@ TEST (elements_of_a_tensor)
       g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
     g_clear_error (&error);
   }
-  gst_vkgdr_mapping_unref (mapping);
 }
 
 TEST (no_python_in_the_process)
