@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests how docs/site converts comments, headers and Markdown.
+"""Tests how docs/site converts comments, headers and Markdown, and docs/testing.md.
 
     test-site.py [unittest's arguments]
 
@@ -8,6 +8,7 @@ Needs neither gi-docgen nor GStreamer. These are tests of single parts. A build
 of the documentation tests all parts together.
 """
 
+import glob
 import os
 import re
 import sys
@@ -193,6 +194,23 @@ class TestCheck(Folder):
             check.broken_links(self.folder),
             ["a.html: there is no b.html#q", "a.html: there is no c.jpg"],
         )
+
+
+class TestPromises(unittest.TestCase):
+    """docs/testing.md names each case of the tests in C, and no other one."""
+
+    def test_list(self):
+        with open(os.path.join(ROOT, "docs", "testing.md"), encoding="utf-8") as file:
+            listed = set(re.findall(r"`([\w-]+:\w+)`", file.read()))
+        cases = set()
+        for folder, prefix in (("gst", ""), ("vkgdr", "vkgdr-")):
+            for path in glob.glob(os.path.join(ROOT, "tests", folder, "*.c")):
+                program = os.path.basename(path)[:-2].removeprefix("test-")
+                with open(path, encoding="utf-8") as file:
+                    names = re.findall(r"^TEST(?:_IF|_LOOP|_RANGE)? \((\w+)", file.read(), re.M)
+                cases |= {f"{prefix}{program}:{name}" for name in names}
+        self.assertEqual(sorted(listed - cases), [], "no such test")
+        self.assertEqual(sorted(cases - listed), [], "not in docs/testing.md")
 
 
 if __name__ == "__main__":

@@ -386,7 +386,7 @@ setup (void)
 
 TEST_FIXTURE (setup, NULL);
 
-TEST_LOOP (padding_ends, N_PADDERS *G_N_ELEMENTS (ways))
+TEST_LOOP (padding_ends, G_N_ELEMENTS (ways) * N_PADDERS)
 {
   Padder padder = __i__ / G_N_ELEMENTS (ways);
   const gchar *way = ways[__i__ % G_N_ELEMENTS (ways)];
