@@ -5,6 +5,10 @@
 
 #include "case.h"
 
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 /* In gstcheck.h, which this file must not include: a test of libvkgdr does not
  * start GStreamer. Returns whether GST_CHECKS names the case. */
 gboolean _gst_check_run_test_func (const gchar *name);
@@ -25,6 +29,7 @@ static void (*requirements[MAX_REQUIREMENTS]) (void);
 static guint n_requirements;
 static SFun fixture_setup, fixture_teardown;
 static gboolean condition = TRUE;
+static int n_parts = 1, part;
 
 void
 test_add_case (const char *name, TFun function, int first, int end)
@@ -55,10 +60,21 @@ test_add_requirement (void (*function) (void))
   requirements[n_requirements++] = function;
 }
 
-Suite *
-test_make_suite (const char *name)
+void
+test_set_parallel (int n)
+{
+  const char *slower = getenv ("CK_TIMEOUT_MULTIPLIER");
+
+  if (!slower || atoi (slower) <= 1)
+    n_parts = n;
+}
+
+/* Makes a suite of the cases of this part. */
+static Suite *
+make_suite (const char *name)
 {
   Suite *suite = suite_create (name);
+  int n = 0, k;
   guint i;
 
   for (i = 0; i < n_requirements; i++)
@@ -72,10 +88,32 @@ test_make_suite (const char *name)
     tc = tcase_create (c->name);
     if (c->setup || c->teardown)
       tcase_add_checked_fixture (tc, c->setup, c->teardown);
-    _tcase_add_test (tc, c->function, c->name, 0, 0, c->first, c->end);
+    for (k = c->first; k < c->end; k++)
+      if (n++ % n_parts == part)
+        _tcase_add_test (tc, c->function, c->name, 0, 0, k, k + 1);
     suite_add_tcase (suite, tc);
   }
   return suite;
+}
+
+int
+test_main (int argc, char **argv)
+{
+  int status = 0, failed = 0, i;
+
+  /* Only a debugger and test_run_again () set CK_FORK. */
+  if (getenv ("CK_FORK"))
+    n_parts = 1;
+  for (i = 1; i < n_parts; i++)
+    if (fork () == 0) {
+      part = i;
+      return test_run_suite (argc, argv, make_suite);
+    }
+  status = test_run_suite (argc, argv, make_suite);
+  for (i = 1; i < n_parts; i++)
+    if (wait (&failed) < 0 || failed != 0)
+      status = status ? status : EXIT_FAILURE;
+  return status;
 }
 
 __attribute__ ((weak)) int

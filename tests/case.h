@@ -60,6 +60,10 @@ G_BEGIN_DECLS
  * with exit status 77, which means skipped. */
 #define TEST_REQUIRE(function) TEST_AT_START (test_add_requirement (function))
 
+/* The program runs @n cases at a time. For programs whose cases wait for most
+ * of their time. Under a tool that makes tests slow, it runs one at a time. */
+#define TEST_PARALLEL(n) TEST_AT_START (test_set_parallel (n))
+
 #define TEST_AT_START(call) TEST_AT_START_OF_LINE (call, __LINE__)
 #define TEST_AT_START_OF_LINE(call, line) TEST_AT_START_NAMED (call, line)
 #define TEST_AT_START_NAMED(call, line) \
@@ -74,13 +78,16 @@ void test_add_case (const char *name, TFun function, int first, int end);
 void test_set_fixture (SFun setup, SFun teardown);
 void test_set_condition (gboolean is_met);
 void test_add_requirement (void (*function) (void));
+void test_set_parallel (int n);
+
+/* The programs of each folder have these functions of their own. The second
+ * one runs the suite that @make returns, and returns an exit status. */
 void test_end_case (void);
+int test_run_suite (int argc, char **argv, Suite *(*make) (const char *name));
 
-/* Checks the requirements. Returns a suite of the cases that the environment
- * variable GST_CHECKS names, or of all. */
-Suite *test_make_suite (const char *name);
-
-/* The main () of a test program that has no other one. */
+/* The main () of a test program that has no other one. It checks the
+ * requirements, and runs the cases that the environment variable GST_CHECKS
+ * names, or all. */
 int test_main (int argc, char **argv);
 
 G_END_DECLS

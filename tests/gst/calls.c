@@ -146,6 +146,8 @@ assert_calls (const gulong *counts, guint name, guint wanted, guint filters)
       FRAMES, wanted);
 }
 
+TEST_PARALLEL (2);
+
 TEST_FIXTURE (test_setup, test_teardown);
 
 /* Each launch has an event in front of it, where its time begins, and one

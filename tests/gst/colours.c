@@ -157,7 +157,7 @@ compare (const GstVideoInfo *info, GstBuffer *result, GstBuffer *expected,
 }
 
 /* Each kind becomes each other kind. */
-TEST_LOOP (convert, N_KINDS *N_KINDS)
+TEST_LOOP (convert, G_N_ELEMENTS (kinds) * G_N_ELEMENTS (kinds))
 {
   gint from = __i__ / N_KINDS, to = __i__ % N_KINDS;
   g_autoptr (GstHarness) h = gst_harness_new_parse (

@@ -147,6 +147,8 @@ assert_quick (gint64 start, const gchar *what)
   fail_unless (time < PATIENCE, "%s took %" G_GINT64_FORMAT " us", what, time);
 }
 
+TEST_PARALLEL (2);
+
 /* A new expression is compiled while frames pass. */
 TEST (frames_do_not_wait)
 {

@@ -75,6 +75,8 @@ rig_init_watching (Rig *rig, Source *source)
   rig_start (rig, RGBA_2X1);
 }
 
+TEST_PARALLEL (3);
+
 TEST_LOOP (watch, 2)
 {
   void (*write) (Source *, const gchar *) =

@@ -70,6 +70,8 @@ inverted (gint x, gint y, gpointer user_data)
   return c;
 }
 
+TEST_PARALLEL (2);
+
 /* Inverting red, green and blue inverts luma, and negates colour differences,
  * in any format. */
 TEST_LOOP (pixel_inverts,

@@ -113,6 +113,8 @@ find_work (void)
   return -1;
 }
 
+TEST_PARALLEL (3);
+
 /* The value of test_again () is the name of the work that it does first. */
 TEST_IF (end, test_again ())
 {

@@ -148,6 +148,8 @@ assert_no_more_of (GstElement *pipeline, const gchar *name)
 
 /* --- a kernel without an end --------------------------------------------- */
 
+TEST_PARALLEL (4);
+
 /* Valgrind runs one thread at a time, and this would be the endless kernel. It
  * also reports memory that is not freed as leaks. */
 TEST_ONLY_IF (!test_is_on_valgrind ());

@@ -64,7 +64,7 @@ TEST (one_client)
 TEST (eight_clients)
 {
   if (!test_ipc_cannot_export ())
-    check_clients ("client", 8, 10000);
+    check_clients ("client", 8, 2000);
 }
 
 /* A client that does not sleep gets all frames, too. ipc-channel.c tests that

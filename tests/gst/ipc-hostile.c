@@ -103,6 +103,8 @@ connect_client (void)
   return fd;
 }
 
+TEST_PARALLEL (3);
+
 TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
 
 /* Clients that send random bytes are disconnected. Another client, which is

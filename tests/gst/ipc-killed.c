@@ -14,7 +14,7 @@
 
 /* The number of clients that are killed, and the number with a tool that makes
  * the test slow. */
-#define KILLS 100
+#define KILLS 40
 #define KILLS_WHEN_SLOW 10
 
 /* The number of clients that are killed before the memory and the file

@@ -98,6 +98,8 @@ assert_number (guint wanted)
   fail_unless_equals_int (value, wanted);
 }
 
+TEST_PARALLEL (2);
+
 TEST_FIXTURE (setup, teardown);
 
 /* A launch launches: nothing else has to be called. */

@@ -14,11 +14,11 @@ test_end_case (void)
 }
 
 int
-test_main (int argc, char **argv)
+test_run_suite (int argc, char **argv, Suite *(*make) (const char *name))
 {
   const gchar *name = strrchr (argv[0], '/');
 
   gst_check_init (&argc, &argv);
   name = name ? name + 1 : argv[0];
-  return gst_check_run_suite (test_make_suite (name), name, __FILE__);
+  return gst_check_run_suite (make (name), name, __FILE__);
 }

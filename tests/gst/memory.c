@@ -51,6 +51,8 @@ assert_read (GstMemory *memory, guint seed)
   gst_memory_unmap (memory, &map);
 }
 
+TEST_PARALLEL (3);
+
 /* --- mapping ------------------------------------------------------------- */
 
 TEST_FIXTURE (test_setup_bar, test_teardown);

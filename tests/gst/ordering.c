@@ -279,6 +279,8 @@ setup (void)
   test_frames_register ();
 }
 
+TEST_PARALLEL (2);
+
 TEST_FIXTURE (setup, test_teardown);
 
 TEST_LOOP (no_frame_of_any_stream_is_torn, G_N_ELEMENTS (variants))

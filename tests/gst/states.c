@@ -84,6 +84,8 @@ note_state (gpointer user_data, GstState state)
     s->seen[s->last] = TRUE;
 }
 
+TEST_PARALLEL (2);
+
 TEST_FIXTURE (setup, test_teardown);
 
 /* Checks the walk itself: it contains every sequence. */

@@ -111,6 +111,8 @@ assert_bytes (GstMemory *memory, guint seed)
   fail_unless (test_matches (data, SIZE, seed));
 }
 
+TEST_PARALLEL (2);
+
 /* --- memory of other libraries ------------------------------------------- */
 
 TEST_FIXTURE (setup, teardown);

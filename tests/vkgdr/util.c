@@ -198,9 +198,9 @@ test_end_case (void)
 }
 
 int
-test_main (int argc, char **argv)
+test_run_suite (int argc, char **argv, Suite *(*make) (const char *name))
 {
-  SRunner *runner = srunner_create (test_make_suite (argv[0]));
+  SRunner *runner = srunner_create (make (argv[0]));
   int n_failed;
 
   srunner_run_all (runner, CK_NORMAL);
