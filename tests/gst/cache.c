@@ -96,8 +96,8 @@ use_cache (guint seed)
 
   while (n_found >= 0 && g_get_monotonic_time () < end) {
     guint i = g_rand_int_range (random, 0, N_ENTRIES);
-    gchar *key = g_strdup_printf ("entry %u", i);
-    GBytes *entry = gst_vkgdr_cache_lookup (key);
+    g_autofree gchar *key = g_strdup_printf ("entry %u", i);
+    g_autoptr (GBytes) entry = gst_vkgdr_cache_lookup (key);
 
     if (!entry) {
       entry = make_entry (i);
@@ -109,8 +109,6 @@ use_cache (guint seed)
     }
     if (g_rand_int_range (random, 0, 50) == 0)
       damage ();
-    g_bytes_unref (entry);
-    g_free (key);
   }
   return n_found;
 }
@@ -125,11 +123,10 @@ get_folder_size (const gchar *path)
 
   fail_unless (dir != NULL);
   while ((name = g_dir_read_name (dir))) {
-    gchar *file = g_build_filename (path, name, NULL);
+    g_autofree gchar *file = g_build_filename (path, name, NULL);
 
     if (g_stat (file, &st) == 0)
       size += st.st_size;
-    g_free (file);
   }
   g_dir_close (dir);
   return size;

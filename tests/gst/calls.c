@@ -212,12 +212,11 @@ TEST (time_begins_behind_waits)
 
   gst_vkgdr_stream_set_kernel_timeout (stream, 200);
   for (i = 0; i < G_N_ELEMENTS (slow); i++) {
-    GstVkgdrFence *fence;
+    g_autoptr (GstVkgdrFence) fence = NULL;
 
     test_stream_delay (slow[i], 1000 + 500 * i, NULL);
     fence = gst_vkgdr_stream_record (slow[i], NULL);
     fail_unless (gst_vkgdr_stream_wait (stream, fence, NULL));
-    gst_vkgdr_fence_unref (fence);
   }
   for (i = 0; i < 3; i++)
     fail_unless (gst_vkgdr_function_launch (

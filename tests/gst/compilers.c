@@ -159,10 +159,9 @@ TEST (nvrtc_compiles_effects)
   if (!find_compiler (&hopper))
     return;
   for (effect = gst_effects_list (); effect->name; effect++) {
-    gchar *source = gst_effect_get_source (effect);
+    g_autofree gchar *source = gst_effect_get_source (effect);
 
     check_source (&hopper, source, effect->name);
-    g_free (source);
   }
 }
 
@@ -190,12 +189,11 @@ sum_cache (void)
 
   fail_unless (dir != NULL);
   while ((name = g_dir_read_name (dir))) {
-    gchar *path = g_build_filename (cache, name, NULL);
+    g_autofree gchar *path = g_build_filename (cache, name, NULL);
     GStatBuf info;
 
     fail_unless (g_stat (path, &info) == 0);
     sum += info.st_ino;
-    g_free (path);
   }
   g_dir_close (dir);
   return sum;
@@ -244,14 +242,13 @@ TEST (built_images_have_the_kernels)
   const GstEffect *effect;
 
   for (effect = gst_effects_list (); effect->name; effect++) {
-    GBytes *image = gst_effect_get_image (effect);
+    g_autoptr (GBytes) image = gst_effect_get_image (effect);
 
     if (!image)
       continue;
     fail_unless_equals_int (
         gst_vkgdr_image_get_kind (image), GST_VKGDR_IMAGE_PTX);
     check_image (image, effect->name);
-    g_bytes_unref (image);
   }
 }
 

@@ -109,8 +109,9 @@ TEST (wrapped_bytes_are_not_pinned)
 
 TEST (pinned_memory_is_pinned)
 {
-  g_autoptr (GstVkgdrAllocator) allocator = gst_vkgdr_context_get_allocator (test_context);
-  g_autoptr (GstMemory) memory = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
+  g_autoptr (GstMemory) memory =
+      gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
 
   fail_unless (memory != NULL);
   fail_unless (gst_vkgdr_context_get_pinned_data (test_context, memory));
@@ -182,7 +183,7 @@ export_fd (GstMemory *memory, gsize *size, gsize *offset, GError **error)
  * exported. */
 TEST_IF (export_gives_nothing_else, !test_hides_vulkan ())
 {
-  g_autoptr (GstVkgdrAllocator) allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   g_autoptr (GstMemory) secret = test_memory_new (test_context, 4096);
   g_autoptr (GstMemory) shared = test_memory_new (test_context, 4096);
   GError *error = NULL;
@@ -193,9 +194,7 @@ TEST_IF (export_gives_nothing_else, !test_hides_vulkan ())
 
   fail_unless (memory != NULL, "%s", describe (error));
   fail_unless (export_fd (shared, &fd_size, &offset, &error) < 0);
-  fail_unless (
-      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
-  g_clear_error (&error);
+  test_assert_error (&error, GST_VKGDR_ERROR_ARGUMENT);
 
   fd = export_fd (memory, &fd_size, &offset, &error);
   fail_unless (fd >= 0, "%s", describe (error));
@@ -241,7 +240,7 @@ TEST_IF (export_of_a_pool, !test_hides_vulkan ())
 
 TEST (unused_memory_is_freed)
 {
-  g_autoptr (GstVkgdrAllocator) allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   GstMemory *a = test_memory_new (test_context, 4096);
   GstMemory *b = test_memory_new (test_context, 4096);
 
@@ -257,7 +256,7 @@ TEST (unused_memory_is_freed)
 /* A single large block does not get a slab of four times its size. */
 TEST (large_blocks_fit)
 {
-  g_autoptr (GstVkgdrAllocator) allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   g_autoptr (GstMemory) memory = test_memory_new (test_context, 12 * SIZE + 1);
 
   fail_unless (gst_vkgdr_allocator_get_managed_bytes (allocator) < 13 * SIZE);
@@ -267,32 +266,31 @@ TEST (large_blocks_fit)
  * driver. */
 TEST (idle_slabs_are_used_again)
 {
-  g_autoptr (GstVkgdrAllocator) allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   guint64 bytes = 0;
   guint i;
 
   for (i = 0; i < 4; i++) {
-    GstMemory *memory = test_memory_new (test_context, 6 * SIZE);
+    g_autoptr (GstMemory) memory = test_memory_new (test_context, 6 * SIZE);
 
     if (i == 0)
       bytes = gst_vkgdr_allocator_get_managed_bytes (allocator);
     fail_unless_equals_uint64 (
         gst_vkgdr_allocator_get_managed_bytes (allocator), bytes);
     fail_unless (gst_vkgdr_memory_wait_idle (memory, NULL));
-    gst_memory_unref (memory);
   }
 }
 
 /* Memory that can be exported contains no bytes of an earlier owner. */
 TEST (new_memory_is_clear)
 {
-  g_autoptr (GstVkgdrAllocator) allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   guint64 pointer = 0;
   guint i;
 
   for (i = 0; i < 3; i++) {
-    GstMemory *memory = test_memory_new (test_context, 2 * SIZE);
-    guint8 *data = test_device_bytes (memory);
+    g_autoptr (GstMemory) memory = test_memory_new (test_context, 2 * SIZE);
+    g_autofree guint8 *data = test_device_bytes (memory);
     gsize k;
 
     if (i > 0)
@@ -305,8 +303,6 @@ TEST (new_memory_is_clear)
     memset (data, 0xab, memory->size);
     fail_unless (gst_vkgdr_memory_write (memory, 0, data, memory->size, NULL));
     fail_unless (gst_vkgdr_memory_wait_idle (memory, NULL));
-    gst_memory_unref (memory);
-    g_free (data);
   }
 }
 
@@ -443,7 +439,8 @@ check_frames (const gchar *spec)
       "vkgdrupload access=staged ! cudafilter kernel=copy ! vkgdrdownload ! "
       "appsink name=sink sync=false",
       N_FRAMES);
-  g_autoptr (GstElement) sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_autoptr (GstElement) sink =
+      gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   gboolean failed = FALSE;
   GstSample *sample;
   guint i = 0, n_unmapped = 0;
@@ -478,9 +475,8 @@ TEST (lost_fences_are_errors)
     return;
   test_frames_register ();
   for (n = 1; n < 40; n++) {
-    gchar *spec = g_strdup_printf ("cuEventQuery:%u", n);
+    g_autofree gchar *spec = g_strdup_printf ("cuEventQuery:%u", n);
 
     check_frames (spec);
-    g_free (spec);
   }
 }

@@ -90,7 +90,8 @@ TEST_FIXTURE (test_setup_bar, test_teardown);
 /* A language binding can make such an object. */
 TEST (context_that_was_not_opened)
 {
-  g_autoptr (GstVkgdrContext) context = g_object_new (GST_TYPE_VKGDR_CONTEXT, NULL);
+  g_autoptr (GstVkgdrContext) context =
+      g_object_new (GST_TYPE_VKGDR_CONTEXT, NULL);
   GstVkgdrAllocator *allocator;
   GError *error = NULL;
   guint i;
@@ -148,9 +149,7 @@ TEST (launches)
 
   fail_unless (!gst_vkgdr_function_launch (
       function, stream, 1, 1, 1, 1, 1, 1, 0, NULL, 0, &error));
-  fail_unless (
-      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
-  g_clear_error (&error);
+  test_assert_error (&error, GST_VKGDR_ERROR_ARGUMENT);
 }
 
 /* A consumer queues work on its own stream, which it has added to the mapping
@@ -160,7 +159,8 @@ TEST (launches)
 TEST_LOOP (mapping_on_a_stream, 2)
 {
   g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
-  g_autoptr (GstVkgdrStream) consumer = test_stream_new (test_context), wrapped = NULL;
+  g_autoptr (GstVkgdrStream) consumer = test_stream_new (test_context),
+                             wrapped = NULL;
   g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   GstVkgdrMapping *mapping;
   GError *error = NULL;
@@ -269,34 +269,22 @@ TEST (another_cuda_context)
   GstVkgdrStream *stream;
   CUcontext own = NULL, popped;
   GError *error = NULL;
-  GstMapInfo map;
-  guint8 *bytes;
 
-  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
-  test_fill (map.data, SIZE, 3);
-  gst_memory_unmap (memory, &map);
+  test_write (memory, 3);
   fail_unless_equals_int (cuda->cuCtxCreate (&own, 0, 0), CUDA_SUCCESS);
   other = gst_vkgdr_context_new_from_current (&error);
   fail_unless (other != NULL, "%s", error ? error->message : "");
   stream = test_stream_new (other);
   fail_unless (!gst_vkgdr_memory_fill (memory, 0, SIZE, 0, stream, &error));
-  fail_unless (
-      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
-  g_clear_error (&error);
+  test_assert_error (&error, GST_VKGDR_ERROR_ARGUMENT);
   fail_unless (
       !gst_vkgdr_mapping_new (memory, GST_MAP_READ, NULL, stream, &error));
-  fail_unless (
-      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
-  g_clear_error (&error);
+  test_assert_error (&error, GST_VKGDR_ERROR_ARGUMENT);
   fail_unless (!gst_vkgdr_function_launch (
       scale, stream, 1, 1, 1, 1, 1, 1, 0, (const guint8 *) "", 0, &error));
-  fail_unless (
-      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
-  g_clear_error (&error);
+  test_assert_error (&error, GST_VKGDR_ERROR_ARGUMENT);
   fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
-  bytes = test_device_bytes (memory);
-  fail_unless (test_matches (bytes, SIZE, 3));
-  g_free (bytes);
+  test_assert_device (memory, 3);
 
   gst_object_unref (scale);
   gst_object_unref (module);
@@ -309,7 +297,7 @@ TEST (another_cuda_context)
 
 TEST_IF (export, !test_hides_vulkan ())
 {
-  g_autoptr (GstVkgdrAllocator) allocator = gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   GError *error = NULL;
   GstMemory *memory =
       gst_vkgdr_allocator_alloc_exportable (allocator, SIZE, &error);
@@ -317,23 +305,17 @@ TEST_IF (export, !test_hides_vulkan ())
   GBytes *description;
   gsize offset;
   GstMemory *same;
-  GstMapInfo map;
-  guint8 *bytes;
   guint ms;
   gint fd;
 
-  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
-  test_fill (map.data, map.size, 3);
-  gst_memory_unmap (memory, &map);
+  test_write (memory, 3);
   fd = gst_vkgdr_memory_export_fd (memory, &description, &offset, &error);
   fail_unless (fd >= 0, "%s", error ? error->message : "");
   fail_unless_equals_int (offset, 0);
   same = gst_vkgdr_allocator_import_fd (allocator, fd, description, &error);
   g_bytes_unref (description);
   fail_unless (same != NULL, "%s", error ? error->message : "");
-  bytes = test_device_bytes (same);
-  fail_unless (test_matches (bytes, SIZE, 3));
-  g_free (bytes);
+  test_assert_device (same, 3);
   close (fd);
   gst_memory_unref (same);
   test_assert_fds (fds);
@@ -356,7 +338,7 @@ run_all (GError **error)
   guint8 host[64] = { 0 };
   gboolean ok = FALSE;
 
-  allocator = gst_vkgdr_context_get_allocator (test_context);
+  allocator = test_allocator ();
   if (!stream)
     goto done;
   module = gst_vkgdr_module_new_from_source (test_context, source, NULL, error);
@@ -407,7 +389,7 @@ TEST (calls_that_fail)
   fail_unless (run_all (&error), "%s", error ? error->message : "");
   for (i = 0; i < G_N_ELEMENTS (calls); i++) {
     for (n = 1; n <= 12; n++) {
-      gchar *spec = g_strdup_printf ("%s:%u:2", calls[i], n);
+      g_autofree gchar *spec = g_strdup_printf ("%s:%u:2", calls[i], n);
       gboolean ok;
 
       test_make_calls_fail (spec);
@@ -421,7 +403,6 @@ TEST (calls_that_fail)
             "%s: %s", spec, error->message);
       failed += error != NULL;
       g_clear_error (&error);
-      g_free (spec);
     }
   }
   fail_unless (failed > 20, "%u", failed);

@@ -91,8 +91,8 @@ TEST (pads_say_what_they_have)
 
   test_settle (h->element);
   for (k = 0; k < 2; k++) {
-    GstPad *pad = gst_element_get_static_pad (h->element, names[k]);
-    GstCaps *caps = gst_pad_query_caps (pad, NULL);
+    g_autoptr (GstPad) pad = gst_element_get_static_pad (h->element, names[k]);
+    g_autoptr (GstCaps) caps = gst_pad_query_caps (pad, NULL);
 
     fail_if (gst_caps_is_any (caps));
     fail_if (gst_caps_is_empty (caps));
@@ -106,8 +106,6 @@ TEST (pads_say_what_they_have)
                        features, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY)
                    || gst_vkgdr_caps_features_are_cuda (features));
     }
-    gst_caps_unref (caps);
-    gst_object_unref (pad);
   }
 }
 

@@ -344,11 +344,10 @@ TEST (the_last_kernel_runs)
   slow_init (&slow, "kernel=copy");
   fail_unless_equals_int (rig_red_now (&slow.rig), 100);
   for (i = 0; i < 20; i++) {
-    gchar *pixel = g_strdup_printf ("rgba.r = %u / 255.0f", 10 + i);
+    g_autofree gchar *pixel = g_strdup_printf ("rgba.r = %u / 255.0f", 10 + i);
 
     g_object_set (slow.rig.filter, "pixel", pixel, NULL);
     push (&slow);
-    g_free (pixel);
   }
   test_settle (slow.rig.filter);
   fail_unless_equals_int (push (&slow), 29);

@@ -70,14 +70,13 @@ count_threads (void)
 
   fail_unless (folder != NULL);
   while ((id = g_dir_read_name (folder))) {
-    gchar *path = g_build_filename ("/proc/self/task", id, "comm", NULL);
-    gchar *name = NULL;
+    g_autofree gchar *path =
+        g_build_filename ("/proc/self/task", id, "comm", NULL);
+    g_autofree gchar *name = NULL;
 
     if (g_file_get_contents (path, &name, NULL, NULL)
         && g_str_has_prefix (name, "vkgdr"))
       n++;
-    g_free (name);
-    g_free (path);
   }
   g_dir_close (folder);
   return n;

@@ -344,13 +344,11 @@ TEST (quarter_turns_swap_the_size)
   gint method;
 
   for (method = 0; method < 8; method++) {
-    gchar *text = g_strdup_printf ("p,method=%d", method);
-    GstStructure *params = make_params (flip, text);
+    g_autofree gchar *text = g_strdup_printf ("p,method=%d", method);
+    g_autoptr (GstStructure) params = make_params (flip, text);
     gboolean turns = method == 1 || method == 3 || method >= 6;
     const GstEffectTurn *turn = gst_effect_get_turn (flip, params);
 
     fail_unless_equals_int (turn && turn->swaps_sides, turns);
-    gst_structure_free (params);
-    g_free (text);
   }
 }

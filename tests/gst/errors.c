@@ -77,23 +77,32 @@ assert_works_without_window (const gchar *reason, const gchar *remedy)
       != NULL);
 }
 
-TEST (no_vulkan_loader)
-{
-  g_unsetenv ("VKGDR_DEBUG");
-  g_setenv ("VKGDR_VULKAN_LIBRARY", "/nonexistent/libvulkan.so.1", TRUE);
-  assert_works_without_window ("no Vulkan loader", "libvulkan1");
-}
+static const struct {
+  const gchar *variable, *value, *reason, *remedy;
+} missing_windows[] = {
+  { "VKGDR_VULKAN_LIBRARY", "/nonexistent/libvulkan.so.1", "no Vulkan loader",
+      "libvulkan1" },
+  { "VK_DRIVER_FILES", "/nonexistent/icd.json", "Vulkan found no driver",
+      "icd" },
+  { "VKGDR_DEBUG", "no-window", "host-visible", "Resizable BAR" },
+};
 
-TEST (no_vulkan_driver)
+TEST_LOOP (no_window, G_N_ELEMENTS (missing_windows))
 {
   g_unsetenv ("VKGDR_DEBUG");
-  g_setenv ("VK_DRIVER_FILES", "/nonexistent/icd.json", TRUE);
-  g_setenv ("VK_ICD_FILENAMES", "/nonexistent/icd.json", TRUE);
-  assert_works_without_window ("Vulkan found no driver", "icd");
+  g_setenv (
+      missing_windows[__i__].variable, missing_windows[__i__].value, TRUE);
+  if (g_str_equal (missing_windows[__i__].variable, "VK_DRIVER_FILES"))
+    g_setenv ("VK_ICD_FILENAMES", missing_windows[__i__].value, TRUE);
+  assert_works_without_window (
+      missing_windows[__i__].reason, missing_windows[__i__].remedy);
 }
 
 TEST (no_cuda_driver)
 {
+  g_setenv ("VKGDR_DRIVER", "bogus", TRUE);
+  assert_says (error_of (SOURCE "vkgdrupload ! fakesink"), "VKGDR_DRIVER",
+      "bogus", "auto", NULL);
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
   g_setenv ("VKGDR_SOFTCUDA_DIR", "/nonexistent", TRUE);
   assert_says (error_of (SOURCE "vkgdrupload ! fakesink"), "softcuda",
@@ -104,19 +113,6 @@ TEST (domain)
 {
   fail_unless_equals_string (
       g_quark_to_string (GST_VKGDR_ERROR), "gst-vkgdr-error-quark");
-}
-
-TEST (unknown_driver)
-{
-  g_setenv ("VKGDR_DRIVER", "bogus", TRUE);
-  assert_says (error_of (SOURCE "vkgdrupload ! fakesink"), "VKGDR_DRIVER",
-      "bogus", "auto", NULL);
-}
-
-TEST (no_window)
-{
-  g_setenv ("VKGDR_DEBUG", "no-window", TRUE);
-  assert_works_without_window ("host-visible", "Resizable BAR");
 }
 
 TEST (device_that_is_no_number)
@@ -297,7 +293,7 @@ TEST_LOOP (driver_calls_fail, G_N_ELEMENTS (failing))
   assert_works ();
   fds = test_count_fds ();
   for (n = 1; n <= failing[__i__].last; n++) {
-    gchar *spec = g_strdup_printf ("%s:%u", failing[__i__].call, n);
+    g_autofree gchar *spec = g_strdup_printf ("%s:%u", failing[__i__].call, n);
 
     test_make_calls_fail (spec);
     assert_outcome (spec, failing[__i__].call, n, failing[__i__].outcome);
@@ -309,7 +305,6 @@ TEST_LOOP (driver_calls_fail, G_N_ELEMENTS (failing))
     test_make_calls_fail (NULL);
     assert_works ();
     test_assert_fds (fds);
-    g_free (spec);
   }
 }
 

@@ -66,7 +66,8 @@ static GstElement *
 launch (const gchar *source, guint limit, const gchar *description)
 {
   GstElement *pipeline = test_launch ("%s", description);
-  g_autoptr (GstElement) filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
+  g_autoptr (GstElement) filter =
+      gst_bin_get_by_name (GST_BIN (pipeline), "filter");
 
   g_object_set (filter, "source", source, "kernel-timeout", limit, NULL);
   return pipeline;
@@ -83,7 +84,7 @@ next_error_of (GstElement *pipeline, const gchar *name)
 
   while (!text) {
     gint64 left = deadline - g_get_monotonic_time ();
-    GstMessage *message;
+    g_autoptr (GstMessage) message = NULL;
     GError *error;
 
     message = gst_bus_timed_pop_filtered (
@@ -95,7 +96,6 @@ next_error_of (GstElement *pipeline, const gchar *name)
       text = g_strdup (error->message);
       g_error_free (error);
     }
-    gst_message_unref (message);
   }
   return text;
 }
@@ -246,7 +246,8 @@ watch_memory (GstPad *pad, GstPadProbeInfo *info, gpointer unused)
 static void
 watch_input_of_upload (GstElement *pipeline)
 {
-  g_autoptr (GstElement) upload = gst_bin_get_by_name (GST_BIN (pipeline), "upload");
+  g_autoptr (GstElement) upload =
+      gst_bin_get_by_name (GST_BIN (pipeline), "upload");
   g_autoptr (GstPad) pad = gst_element_get_static_pad (upload, "sink");
 
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, watch_memory, NULL, NULL);
@@ -331,7 +332,8 @@ launch_counted (const gchar *description, gint *frames)
 {
   GstElement *pipeline = test_launch (
       "%s ! fakesink name=sink sync=true signal-handoffs=true", description);
-  g_autoptr (GstElement) sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_autoptr (GstElement) sink =
+      gst_bin_get_by_name (GST_BIN (pipeline), "sink");
 
   g_signal_connect (sink, "handoff", G_CALLBACK (on_handoff), frames);
   return pipeline;
@@ -676,8 +678,9 @@ TEST_LOOP (lost_device, G_N_ELEMENTS (losses))
   gst_object_unref (context);
   play (far);
   for (i = 0; i < G_N_ELEMENTS (lost_calls); i++) {
-    gchar *spec = g_strdup_printf ("%s:%s", lost_calls[i], losses[__i__].error);
-    GstElement *pipeline = test_launch (
+    g_autofree gchar *spec =
+        g_strdup_printf ("%s:%s", lost_calls[i], losses[__i__].error);
+    g_autoptr (GstElement) pipeline = test_launch (
         SOURCE "vkgdrupload ! cudafilter ! vkgdrdownload ! "
                "videoconvert ! video/x-raw,format=I420 ! fakesink");
     GError *error;
@@ -700,8 +703,6 @@ TEST_LOOP (lost_device, G_N_ELEMENTS (losses))
     g_clear_error (&error);
     test_make_calls_fail (NULL);
     test_play (pipeline);
-    gst_object_unref (pipeline);
-    g_free (spec);
   }
   stop (far);
 }

@@ -87,11 +87,12 @@ typedef enum { HAS_BUFFER, HAS_MEMORY, HAS_PART, IS_READ_ONLY, N_OTHERS } Other;
 static void
 check_in_place (guint f, guint k)
 {
-  g_autofree gchar *caps = g_strdup_printf ("video/x-raw" VKGDR
-                                 ",format=%s,width=64,height=48,framerate=1/1",
+  g_autofree gchar *caps = g_strdup_printf (
+      "video/x-raw" VKGDR ",format=%s,width=64,height=48,framerate=1/1",
       formats[f]);
   gsize size = g_str_equal (formats[f], "RGBA") ? 64 * 48 * 4 : 64 * 48 * 3 / 2;
-  g_autoptr (GstHarness) h = harness_new_filter (fillers[k].property, fillers[k].value);
+  g_autoptr (GstHarness) h =
+      harness_new_filter (fillers[k].property, fillers[k].value);
   g_autofree guint8 *expected = NULL;
   Other other;
 
@@ -287,8 +288,10 @@ TEST (in_place_changes)
 /* Checks the metadata of a buffer, in place and in another buffer. */
 TEST_LOOP (metadata, 2)
 {
-  g_autoptr (GstHarness) h = harness_new_filter ("kernel", __i__ ? "blur" : "invert");
-  g_autoptr (GstCaps) reference = gst_caps_new_empty_simple ("timestamp/x-test");
+  g_autoptr (GstHarness) h =
+      harness_new_filter ("kernel", __i__ ? "blur" : "invert");
+  g_autoptr (GstCaps) reference =
+      gst_caps_new_empty_simple ("timestamp/x-test");
   GstBuffer *in = buffer_new (64 * 48 * 4, 0), *out;
   GstVideoRegionOfInterestMeta *roi;
 
@@ -326,7 +329,8 @@ TEST_LOOP (flip_drops_regions, 8)
 {
   g_autofree gchar *params = g_strdup_printf ("params,method=(int)%d", __i__);
   g_autoptr (GstHarness) h = harness_new_filter ("kernel", "flip");
-  g_autoptr (GstCaps) reference = gst_caps_new_empty_simple ("timestamp/x-test");
+  g_autoptr (GstCaps) reference =
+      gst_caps_new_empty_simple ("timestamp/x-test");
   GstBuffer *in = buffer_new (48 * 48 * 4, 0), *out;
 
   gst_util_set_object_arg (G_OBJECT (h->element), "params", params);
@@ -483,9 +487,10 @@ push_frame (GstHarness *h, const gchar *caps_text)
 
 TEST_LOOP (conversions, G_N_ELEMENTS (conversions))
 {
-  g_autofree gchar *input = g_strconcat ("video/x-raw,framerate=25/1,interlace-mode="
-                              "progressive,",
-      conversions[__i__].input, NULL);
+  g_autofree gchar *input =
+      g_strconcat ("video/x-raw,framerate=25/1,interlace-mode="
+                   "progressive,",
+          conversions[__i__].input, NULL);
   g_autofree gchar *asked = raw (conversions[__i__].asked);
   g_autofree gchar *downstream = raw (conversions[__i__].downstream);
   g_autofree gchar *expected = raw (conversions[__i__].expected);
@@ -553,9 +558,11 @@ static const struct {
 /* If caps cannot be made, the element that cannot make them posts the error. */
 TEST_LOOP (impossible_caps, G_N_ELEMENTS (impossible))
 {
-  g_autoptr (GstElement) pipeline = test_launch ("%s ! cudafilter %s ! fakesink",
-      impossible[__i__].before, impossible[__i__].properties);
-  g_autoptr (GError) error = test_play_error_with (pipeline, impossible[__i__].word);
+  g_autoptr (GstElement) pipeline =
+      test_launch ("%s ! cudafilter %s ! fakesink", impossible[__i__].before,
+          impossible[__i__].properties);
+  g_autoptr (GError) error =
+      test_play_error_with (pipeline, impossible[__i__].word);
 
   fail_unless (error->domain == GST_STREAM_ERROR, "%s", error->message);
 }
@@ -793,9 +800,10 @@ static const struct {
 
 TEST_LOOP (mismatches, G_N_ELEMENTS (mismatches))
 {
-  g_autoptr (GstElement) pipeline = test_launch ("%s ! vkgdrupload ! cudafilter %s ! "
-                                      "fakesink",
-      mismatches[__i__].before, mismatches[__i__].properties);
+  g_autoptr (GstElement) pipeline =
+      test_launch ("%s ! vkgdrupload ! cudafilter %s ! "
+                   "fakesink",
+          mismatches[__i__].before, mismatches[__i__].properties);
 
   g_error_free (test_play_error_with (pipeline, mismatches[__i__].word));
 }
@@ -809,8 +817,9 @@ TEST (shapes_of_frames)
 
   test_fill (data, sizeof (data), 9);
   for (k = 0; k < G_N_ELEMENTS (shape); k++) {
-    gchar *properties = g_strconcat ("kernel=invert ", shape[k], NULL);
-    GstBuffer *buffer = filter_once (properties,
+    g_autofree gchar *properties =
+        g_strconcat ("kernel=invert ", shape[k], NULL);
+    g_autoptr (GstBuffer) buffer = filter_once (properties,
         "video/x-raw,format=GRAY8,width=100,height=37,framerate=1/1,"
         "colorimetry=1:1:5:1",
         data, sizeof (data));
@@ -818,8 +827,6 @@ TEST (shapes_of_frames)
     gst_buffer_extract (buffer, 0, out, sizeof (out));
     for (i = 0; i < sizeof (data); i++)
       test_check_byte (i, out[i], 255 - data[i]);
-    gst_buffer_unref (buffer);
-    g_free (properties);
   }
 }
 

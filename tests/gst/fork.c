@@ -168,8 +168,7 @@ note_release (gpointer data)
 static void
 check_child_while_the_device_works (void)
 {
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   GstMemory *storage = test_memory_new (test_context, SIZE);
   GstVkgdrStream *stream = test_stream_new (test_context);
   gint released = 0, done = 0;

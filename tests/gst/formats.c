@@ -375,13 +375,11 @@ make_table (void)
   for (i = 0; i < n; i++) {
     const GstVideoFormatInfo *finfo = gst_video_format_get_info (formats[i]);
     const gchar *obstacle = find_obstacle (finfo);
-    gchar *key = obstacle ? g_strdup_printf ("none: %s", obstacle)
-                          : describe_samples (finfo);
-    gchar *start = g_strdup_printf ("| %s |", key);
+    g_autofree gchar *key = obstacle ? g_strdup_printf ("none: %s", obstacle)
+                                     : describe_samples (finfo);
+    g_autofree gchar *start = g_strdup_printf ("| %s |", key);
 
     g_string_append_printf (find_row (rows, start), " `%s`", finfo->name);
-    g_free (start);
-    g_free (key);
   }
   g_ptr_array_sort (rows, compare_rows);
   for (i = 0; i < rows->len; i++) {
@@ -410,11 +408,10 @@ check_rows (const gchar *table, const gchar *documented)
         break;
     fail_unless (known[j] != NULL, "docs/cudafilter.md lacks: %s", rows[i]);
     for (k = 1; words[k]; k++) {
-      gchar *word = g_strconcat (" `", words[k], NULL);
+      g_autofree gchar *word = g_strconcat (" `", words[k], NULL);
 
       fail_unless (strstr (known[j], g_strdelimit (word, "|", '\0')),
           "docs/cudafilter.md lacks %s in: %s", words[k], known[j]);
-      g_free (word);
     }
     g_strfreev (words);
   }

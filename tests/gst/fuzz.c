@@ -108,10 +108,9 @@ change (GRand *random, GByteArray *data)
   default:
     size = choose_size (random, data, at, 256);
     if (size && data->len + size <= MAX_SIZE) {
-      guint8 *copy = g_memdup2 (data->data + at, size);
+      g_autofree guint8 *copy = g_memdup2 (data->data + at, size);
 
       g_byte_array_append (data, copy, size);
-      g_free (copy);
     }
   }
 }
@@ -126,10 +125,10 @@ fuzz (const guint8 *seed, gsize seed_size, guint n_cases, guint number,
   guint i, changes;
 
   for (i = 0; i < n_cases && g_get_monotonic_time () < end; i++) {
-    GRand *random = g_rand_new_with_seed (1000000 * number + i);
-    GByteArray *data = g_byte_array_new ();
+    g_autoptr (GRand) random = g_rand_new_with_seed (1000000 * number + i);
+    g_autoptr (GByteArray) data = g_byte_array_new ();
     gint64 start;
-    guint8 *exact;
+    g_autofree guint8 *exact = NULL;
     gsize size;
 
     g_byte_array_append (data, seed, MIN (seed_size, MAX_SIZE));
@@ -143,9 +142,6 @@ fuzz (const guint8 *seed, gsize seed_size, guint n_cases, guint number,
     use (exact, size);
     fail_unless (test_cpu_time () - start < test_limit (CASE_LIMIT),
         "case %u of seed %u", i, number);
-    g_free (exact);
-    g_byte_array_unref (data);
-    g_rand_free (random);
   }
   /* So few cases would prove nothing. */
   fail_unless (i > 20, "only %u cases in time", i);
@@ -186,12 +182,11 @@ use_as_image (const guint8 *data, gsize size)
   gst_vkgdr_image_is_complete (image);
   entries = gst_vkgdr_image_list_ptx_entries (text);
   for (i = 0; entries[i] && i < 3; i++) {
-    GArray *offsets = g_array_new (FALSE, FALSE, sizeof (gsize));
-    GArray *sizes = gst_vkgdr_image_read_ptx_params (text, entries[i], offsets);
+    g_autoptr (GArray) offsets = g_array_new (FALSE, FALSE, sizeof (gsize));
+    g_autoptr (GArray) sizes =
+        gst_vkgdr_image_read_ptx_params (text, entries[i], offsets);
 
     fail_unless (sizes != NULL && sizes->len == offsets->len);
-    g_array_unref (offsets);
-    g_array_unref (sizes);
   }
   g_strfreev (entries);
 }
@@ -206,10 +201,9 @@ use_as_options (const guint8 *data, gsize size)
 
   fail_unless (!options == (error != NULL));
   if (options) {
-    GPtrArray *list = g_ptr_array_new_with_free_func (g_free);
+    g_autoptr (GPtrArray) list = g_ptr_array_new_with_free_func (g_free);
 
     gst_vkgdr_options_append (options, list);
-    g_ptr_array_unref (list);
     gst_vkgdr_compile_options_unref (options);
   }
   g_clear_error (&error);
@@ -246,10 +240,9 @@ TEST (sources)
 
   fuzz_text ("", N_CASES, n++, use_as_source);
   for (effect = gst_effects_list (); effect->name; effect++) {
-    gchar *source = gst_effect_get_source (effect);
+    g_autofree gchar *source = gst_effect_get_source (effect);
 
     fuzz_text (source, N_CASES / 20, n++, use_as_source);
-    g_free (source);
   }
 }
 
@@ -274,13 +267,12 @@ TEST (images)
   fuzz ((guint8 *) elf, MIN (size, 8192), N_CASES / 2, n++, use_as_image);
   g_free (elf);
   for (effect = gst_effects_list (); effect->name; effect++) {
-    GBytes *image = gst_effect_get_image (effect);
+    g_autoptr (GBytes) image = gst_effect_get_image (effect);
 
     if (!image)
       continue;
     fuzz (g_bytes_get_data (image, NULL), g_bytes_get_size (image),
         N_CASES / 40, n++, use_as_image);
-    g_bytes_unref (image);
   }
 }
 

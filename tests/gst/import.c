@@ -15,16 +15,12 @@
 static GstMemory *
 new_exportable (guint seed)
 {
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   GstMemory *memory =
       gst_vkgdr_allocator_alloc_exportable (allocator, SIZE, NULL);
-  GstMapInfo map;
 
   fail_unless (memory != NULL);
-  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
-  test_fill (map.data, map.size, seed);
-  gst_memory_unmap (memory, &map);
+  test_write (memory, seed);
   return memory;
 }
 
@@ -32,8 +28,7 @@ new_exportable (guint seed)
 static GstMemory *
 import (GstMemory *memory, gsize *offset)
 {
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   g_autoptr (GBytes) description = NULL;
   GError *error = NULL;
   GstMemory *whole;
@@ -51,17 +46,6 @@ static void
 count (gpointer data)
 {
   g_atomic_int_inc ((gint *) data);
-}
-
-static void
-assert_bytes (GstMemory *memory, guint seed)
-{
-  GstMapInfo map;
-
-  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
-  fail_unless_equals_uint64 (map.size, SIZE);
-  fail_unless (test_matches (map.data, SIZE, seed));
-  gst_memory_unmap (memory, &map);
 }
 
 TEST_FIXTURE (test_setup, test_teardown);
@@ -87,7 +71,7 @@ TEST (part)
   /* The part holds a reference to the imported memory, which keeps the
    * allocation. */
   gst_memory_unref (memory);
-  assert_bytes (part, 3);
+  test_assert_read (part, 3);
   fail_unless_equals_int (g_atomic_int_get (&calls), 0);
   gst_memory_unref (part);
   fail_unless_equals_int (g_atomic_int_get (&calls), 1);
@@ -99,7 +83,6 @@ TEST (both_write)
 {
   g_autoptr (GstMemory) memory = NULL, whole = NULL, part = NULL;
   gsize offset = 0;
-  GstMapInfo map;
 
   if (!test_has_window ())
     return;
@@ -107,11 +90,9 @@ TEST (both_write)
   whole = import (memory, &offset);
   part = gst_vkgdr_memory_new_part (whole, offset, SIZE, 0, NULL, NULL);
   fail_unless (gst_vkgdr_memory_get_host_pointer (part) != NULL);
-  fail_unless (gst_memory_map (part, &map, GST_MAP_WRITE));
-  test_fill (map.data, map.size, 8);
-  gst_memory_unmap (part, &map);
+  test_write (part, 8);
   fail_unless (gst_vkgdr_memory_wait_idle (part, NULL));
-  assert_bytes (memory, 8);
+  test_assert_read (memory, 8);
 }
 
 TEST (ranges)
@@ -207,8 +188,7 @@ static void
 assert_no_import (
     gint fd, gconstpointer data, gsize size, const gchar *sentence)
 {
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   g_autoptr (GBytes) description = g_bytes_new (data, size);
   g_autoptr (GError) error = NULL;
 

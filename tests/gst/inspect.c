@@ -113,10 +113,10 @@ TEST_LOOP (pads, G_N_ELEMENTS (element_names))
   for (l = templates; l; l = l->next) {
     const GstStaticPadTemplate *t = l->data;
     gboolean is_request = t->presence == GST_PAD_REQUEST;
-    GstPad *pad =
+    g_autoptr (GstPad) pad =
         is_request ? gst_element_request_pad_simple (element, t->name_template)
                    : gst_element_get_static_pad (element, t->name_template);
-    GstCaps *caps =
+    g_autoptr (GstCaps) caps =
         gst_static_pad_template_get_caps ((GstStaticPadTemplate *) t);
 
     fail_unless (pad != NULL, "%s has no pad %s", element_names[__i__],
@@ -125,8 +125,6 @@ TEST_LOOP (pads, G_N_ELEMENTS (element_names))
     fail_unless_equals_int (gst_pad_get_direction (pad), t->direction);
     fail_unless (!gst_caps_is_empty (caps));
     directions |= 1 << t->direction;
-    gst_caps_unref (caps);
-    gst_object_unref (pad);
   }
   fail_unless_equals_int (directions, expected_directions (factory));
   fail_unless_equals_int (
@@ -248,15 +246,13 @@ check_no_device_file (const gchar *after)
   const gchar *name;
 
   while ((name = g_dir_read_name (dir))) {
-    gchar *path = g_build_filename ("/proc/self/fd", name, NULL);
-    gchar *target = g_file_read_link (path, NULL);
+    g_autofree gchar *path = g_build_filename ("/proc/self/fd", name, NULL);
+    g_autofree gchar *target = g_file_read_link (path, NULL);
 
     fail_unless (!target
                      || !(g_str_has_prefix (target, "/dev/nvidia")
                           || g_str_has_prefix (target, "/dev/dri")),
         "%s: %s is open", after, target);
-    g_free (target);
-    g_free (path);
   }
   g_dir_close (dir);
 }

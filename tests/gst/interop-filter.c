@@ -154,14 +154,13 @@ TEST_LOOP (chains, G_N_ELEMENTS (chains))
 
   test_nvcodec_load ();
   for (i = 0; i < G_N_ELEMENTS (formats); i += step ()) {
-    GstHarness *h = gst_harness_new_parse (chain->launch);
+    g_autoptr (GstHarness) h = gst_harness_new_parse (chain->launch);
     GstVideoInfo info;
 
     get_info (&formats[i], &info);
     set_src_info (h, &info);
     for (n = 0; n < 6; n++)
       check_frame (h, &info, n, chain->effects[0], chain->effects[1]);
-    gst_harness_teardown (h);
   }
 }
 
@@ -225,7 +224,7 @@ TEST (conversion)
   get_info (&formats[0], &in);
   gst_video_info_set_format (&out, GST_VIDEO_FORMAT_RGBA, 40, 30);
   for (i = G_N_ELEMENTS (launch); i-- > 0;) {
-    GstHarness *h = gst_harness_new_parse (launch[i]);
+    g_autoptr (GstHarness) h = gst_harness_new_parse (launch[i]);
     GstBuffer *got;
 
     gst_harness_set_sink_caps_str (h, only_caps);
@@ -236,7 +235,6 @@ TEST (conversion)
       test_nvcodec_assert_same_frame (expected, got, &out);
     gst_clear_buffer (&expected);
     expected = got;
-    gst_harness_teardown (h);
   }
   gst_buffer_unref (expected);
 }
@@ -648,8 +646,6 @@ play_elsewhere (const gchar *chain)
 {
   g_autoptr (GstElement) first = NULL, second = NULL, sink = NULL, src = NULL;
   g_autoptr (GstVkgdrContext) context = make_context ();
-  g_autoptr (GstContext) gst_context =
-      gst_vkgdr_context_to_gst_context (context);
   g_autoptr (GstSample) sample = NULL;
   GError *error;
 
@@ -662,7 +658,7 @@ play_elsewhere (const gchar *chain)
   fail_unless (sample != NULL);
 
   second = test_launch ("appsrc name=src format=time ! %s ! fakesink", chain);
-  gst_element_set_context (second, gst_context);
+  test_set_context (second, context);
   src = gst_bin_get_by_name (GST_BIN (second), "src");
   gst_element_set_state (second, GST_STATE_PAUSED);
   g_signal_emit_by_name (src, "push-sample", sample, &(GstFlowReturn){ 0 });
@@ -801,7 +797,7 @@ TEST_LOOP (subclass, 4)
     gst_vkgdr_filter_set_in_place (GST_VKGDR_FILTER (either), in_place);
     set_src_info (h, &info);
     for (n = 0; n < 6; n++) {
-      GstBuffer *frame = make_frame (&info, n), *got;
+      g_autoptr (GstBuffer) frame = make_frame (&info, n), got = NULL;
       GstMapInfo map;
 
       got = gst_harness_push_and_pull (h, gst_buffer_copy_deep (frame));
@@ -811,8 +807,6 @@ TEST_LOOP (subclass, 4)
         map.data[i] = ~map.data[i];
       gst_buffer_unmap (frame, &map);
       test_nvcodec_assert_same_frame (frame, got, &info);
-      gst_buffer_unref (frame);
-      gst_buffer_unref (got);
     }
     gst_object_unref (either);
     gst_harness_teardown (h);

@@ -81,11 +81,9 @@ static const struct {
 static GstHarness *
 harness_new (const gchar *launch)
 {
-  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
   GstHarness *h = gst_harness_new_parse (launch);
 
-  gst_element_set_context (h->element, context);
-  gst_context_unref (context);
+  test_set_context (h->element, test_context);
   gst_harness_set_src_caps_str (
       h, "video/x-raw,format=RGBA,width=64,height=48,framerate=30/1");
   return h;
@@ -157,11 +155,10 @@ pull_frames (GstHarness *h, guint first, gboolean is_swapped)
   guint i;
 
   for (i = 0; i < N_BUFFERS; i++) {
-    GstBuffer *buffer = gst_harness_pull (h);
+    g_autoptr (GstBuffer) buffer = gst_harness_pull (h);
 
     fail_unless (buffer != NULL);
     assert_frame (buffer, first + i, is_swapped);
-    gst_buffer_unref (buffer);
   }
 }
 

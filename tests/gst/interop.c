@@ -429,14 +429,11 @@ frame_of_another_context (const GstVideoInfo *info, guint seed)
   GObject *context = context_new (gst_vkgdr_device_count (NULL) - 1);
   GstBuffer *buffer = gst_buffer_new ();
   GstMemory *memory;
-  GstMapInfo map;
 
   fail_unless (context != NULL);
   memory = alloc (NULL, context, NULL, info);
   fail_unless (memory != NULL);
-  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
-  test_fill (map.data, map.size, seed);
-  gst_memory_unmap (memory, &map);
+  test_write (memory, seed);
   gst_buffer_append_memory (buffer, memory);
   g_object_unref (context);
   return buffer;
@@ -457,7 +454,7 @@ TEST (frame_of_another_context)
     GstBuffer *theirs = frame_of_another_context (&info, i), *ours;
     GError *error = NULL;
     GstMemory *memory;
-    guint8 *data;
+    g_autofree guint8 *data = NULL;
 
     ours = gst_vkgdr_context_buffer_from_cuda (context, theirs, &error);
     fail_unless (ours != NULL, "%s", error ? error->message : "");
@@ -466,7 +463,6 @@ TEST (frame_of_another_context)
     fail_unless (gst_vkgdr_memory_get_context (memory) == context);
     data = test_device_bytes (memory);
     fail_unless (test_matches (data, memory->size, i));
-    g_free (data);
     gst_buffer_unref (ours);
   }
 }
@@ -485,12 +481,8 @@ TEST (refusals)
   fail_unless (
       gst_vkgdr_context_buffer_to_cuda (context, buffer, &info, NULL, &error)
       == NULL);
-  fail_unless (
-      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
-  g_clear_error (&error);
+  test_assert_error (&error, GST_VKGDR_ERROR_ARGUMENT);
   fail_unless (
       gst_vkgdr_context_buffer_from_cuda (context, buffer, &error) == NULL);
-  fail_unless (
-      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
-  g_clear_error (&error);
+  test_assert_error (&error, GST_VKGDR_ERROR_ARGUMENT);
 }

@@ -58,7 +58,7 @@ TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
 TEST (one_client)
 {
   if (!test_ipc_cannot_export ())
-    check_clients ("client", 1, 10000);
+    check_clients ("client", 1, 3000);
 }
 
 TEST (eight_clients)

@@ -12,18 +12,6 @@
 
 /* --- caps, events, metas and times --------------------------------------- */
 
-static guint
-count_fds (void)
-{
-  GDir *folder = g_dir_open ("/proc/self/fd", 0, NULL);
-  guint n = 0;
-
-  while (g_dir_read_name (folder))
-    n++;
-  g_dir_close (folder);
-  return n;
-}
-
 TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
 
 TEST (caps)
@@ -56,7 +44,6 @@ TEST (caps)
   fail_unless (gst_caps_can_intersect (caps, expected));
   gst_event_unref (event);
   gst_caps_unref (expected);
-  test_ipc_end ();
 }
 
 /* A thread that does not sleep receives all frames and events. */
@@ -75,13 +62,12 @@ TEST (busy_poll)
   }
   test_ipc_push_event (gst_event_new_eos ());
   gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
-  test_ipc_end ();
 }
 
 /* Elements that do not support this memory get frames, too. */
 TEST (caps_of_system_memory)
 {
-  GstElement *pipeline, *appsink;
+  g_autoptr (GstElement) pipeline = NULL, appsink = NULL;
   GstSample *sample;
   GstCaps *caps;
 
@@ -105,9 +91,6 @@ TEST (caps_of_system_memory)
       gst_sample_get_buffer (sample), TEST_IPC_WIDTH, TEST_IPC_HEIGHT));
   gst_sample_unref (sample);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (appsink);
-  gst_object_unref (pipeline);
-  test_ipc_end ();
 }
 
 TEST (segment_and_tags)
@@ -116,7 +99,7 @@ TEST (segment_and_tags)
   const GstSegment *theirs;
   GstTagList *tags;
   GstEvent *event;
-  gchar *title = NULL;
+  g_autofree gchar *title = NULL;
 
   if (!test_ipc_begin (""))
     return;
@@ -139,9 +122,7 @@ TEST (segment_and_tags)
   gst_event_parse_tag (event, &tags);
   fail_unless (gst_tag_list_get_string (tags, GST_TAG_TITLE, &title));
   fail_unless_equals_string (title, "a \"title\"; and more");
-  g_free (title);
   gst_event_unref (event);
-  test_ipc_end ();
 }
 
 /* The end of a segment is not the end of the stream. */
@@ -164,7 +145,6 @@ TEST (two_segments)
     test_ipc_push_buffer (buffer);
     test_ipc_pull_and_drop (10 * i);
   }
-  test_ipc_end ();
 }
 
 TEST (eos)
@@ -176,12 +156,11 @@ TEST (eos)
   test_ipc_push_event (gst_event_new_eos ());
   test_ipc_pull_and_drop (1);
   gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
-  test_ipc_end ();
 }
 
 TEST (timestamps_and_flags)
 {
-  GstBuffer *buffer;
+  g_autoptr (GstBuffer) buffer = NULL;
 
   if (!test_ipc_begin (""))
     return;
@@ -205,8 +184,6 @@ TEST (timestamps_and_flags)
   fail_if (GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DISCONT));
   fail_if (GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP));
   fail_unless (GST_MEMORY_IS_READONLY (gst_buffer_peek_memory (buffer, 0)));
-  gst_buffer_unref (buffer);
-  test_ipc_end ();
 }
 
 TEST (metas)
@@ -218,7 +195,7 @@ TEST (metas)
   GstReferenceTimestampMeta *reference;
   GstCustomMeta *custom;
   GstVideoMeta *video;
-  GstBuffer *buffer;
+  g_autoptr (GstBuffer) buffer = NULL;
   GstCaps *unix_time;
   gint number = 0;
 
@@ -263,8 +240,6 @@ TEST (metas)
   reference = gst_buffer_get_reference_timestamp_meta (buffer, NULL);
   fail_unless (reference != NULL);
   fail_unless_equals_uint64 (reference->timestamp, 12345);
-  gst_buffer_unref (buffer);
-  test_ipc_end ();
 }
 
 static GstPadProbeReturn
@@ -302,7 +277,6 @@ TEST (other_downstream)
         gst_caps_is_equal (current, caps), "%" GST_PTR_FORMAT, current);
     gst_caps_unref (current);
   }
-  test_ipc_end ();
   gst_caps_unref (caps);
 }
 
@@ -339,7 +313,6 @@ TEST (pool_of_downstream)
     test_ipc_pull_and_drop (3);
     fail_if (gst_buffer_pool_is_active (pool));
   }
-  test_ipc_end ();
 }
 
 /* A frame has several memories, or none. */
@@ -366,7 +339,6 @@ TEST (memories)
   fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), 5 * GST_MSECOND);
   fail_unless_equals_int (gst_buffer_n_memory (buffer), 0);
   gst_buffer_unref (buffer);
-  test_ipc_end ();
 }
 
 /* A frame may have memory of 0 bytes, or a GstVideoMeta and no memory. */
@@ -393,7 +365,6 @@ TEST (empty_frames)
     fail_unless_equals_uint64 (gst_buffer_get_size (received), 0);
     gst_buffer_unref (received);
   }
-  test_ipc_end ();
 }
 
 /* A flush is not relayed. The next frame has DISCONT. */
@@ -418,7 +389,6 @@ TEST (flush)
     fail_if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START);
     gst_event_unref (event);
   }
-  test_ipc_end ();
 }
 
 /* A client that connects after EOS gets it, with the caps. */
@@ -440,7 +410,6 @@ TEST (late_eos)
   test_ipc_connect ();
   test_ipc_push (1);
   test_ipc_pull_and_drop (1);
-  test_ipc_end ();
 }
 
 /* A frame that does not fit its caps is dropped with a warning, and the stream
@@ -448,7 +417,7 @@ TEST (late_eos)
 TEST (wrong_frames)
 {
   GstMessage *message;
-  GstBus *bus;
+  g_autoptr (GstBus) bus = NULL;
 
   if (!test_ipc_begin (""))
     return;
@@ -461,8 +430,6 @@ TEST (wrong_frames)
   test_ipc_push (1);
   test_ipc_pull_and_drop (1);
   gst_element_set_bus (test_sink->element, NULL);
-  gst_object_unref (bus);
-  test_ipc_end ();
 }
 
 /* Frames of any size need few allocations and file descriptors. */
@@ -483,10 +450,10 @@ TEST (sizes)
       fail_unless_equals_uint64 (gst_buffer_get_size (buffer), size);
       gst_buffer_unref (buffer);
       if (i == 10)
-        fds = count_fds ();
+        fds = test_count_fds ();
     }
-    fail_unless (count_fds () < fds + 60, "%u, then %u", fds, count_fds ());
-    test_ipc_end ();
+    fail_unless (
+        test_count_fds () < fds + 60, "%u, then %u", fds, test_count_fds ());
   }
 }
 
@@ -759,7 +726,7 @@ assert_blocks (GstVkgdrAllocator *allocator, guint max)
 /* A copy has the GstVideoMeta of each view, with all of its fields. */
 TEST (views_of_copy)
 {
-  GstBuffer *buffer;
+  g_autoptr (GstBuffer) buffer = NULL;
   GstVideoMeta *meta;
   guint i;
 
@@ -780,8 +747,6 @@ TEST (views_of_copy)
     fail_unless_equals_int (
         meta->alignment.padding_bottom, i * TEST_IPC_HEIGHT / 2);
   }
-  gst_buffer_unref (buffer);
-  test_ipc_end ();
 }
 
 TEST (copies)
@@ -791,7 +756,7 @@ TEST (copies)
 
   if (!test_ipc_begin (""))
     return;
-  allocator = gst_vkgdr_context_get_allocator (test_context);
+  allocator = test_allocator ();
   blocks = gst_vkgdr_allocator_get_active_blocks (allocator);
   for (i = 0; i < 100; i++) {
     test_ipc_push_buffer (i % 2 ? new_small_frame (i) : new_system_frame (i));
@@ -805,7 +770,6 @@ TEST (copies)
   fail_unless_equals_uint64 (test_ipc_sink_stat ("frames-copied"), 100);
   /* The memory of copies is recycled. */
   assert_blocks (allocator, blocks + MAX_COPIES);
-  test_ipc_end ();
 }
 
 /* Frames of the CPU, and of the device in device-only memory. */

@@ -37,7 +37,6 @@ TEST (leaky_downstream)
   fail_unless_equals_uint64 (
       test_ipc_stat (test_src->element, "frames-lost"), 7);
   gst_buffer_unref (first);
-  test_ipc_end ();
 }
 
 TEST (leaky_upstream)
@@ -57,7 +56,6 @@ TEST (leaky_upstream)
     g_usleep (1000);
   } while (test_ipc_sink_stat ("frames-sent") == 2);
   test_ipc_pull_and_drop (i - 1);
-  test_ipc_end ();
 }
 
 typedef struct {
@@ -107,7 +105,6 @@ TEST (leaky_no)
   g_thread_join (thread);
   fail_unless_equals_int (pusher.done, 10);
   fail_unless_equals_uint64 (test_ipc_sink_stat ("frames-lost"), 0);
-  test_ipc_end ();
 }
 
 /* A source that waits continues when the client disconnects, and when the
@@ -133,7 +130,6 @@ TEST (leaky_no_ends)
   gst_element_set_state (test_sink->element, GST_STATE_NULL);
   g_thread_join (thread);
   fail_unless_equals_int (pusher.done, 2);
-  test_ipc_end ();
 }
 
 /* A client that has stopped, but keeps frames, does not block the server. */
@@ -155,7 +151,6 @@ TEST (leaky_no_and_kept_frames)
   for (i = 0; i < 2; i++)
     gst_buffer_unref (kept[i]);
   test_ipc_wait_clients (test_sink->element, 0);
-  test_ipc_end ();
 }
 
 TEST (wait_for_connection)
@@ -173,7 +168,6 @@ TEST (wait_for_connection)
   g_thread_join (thread);
   test_ipc_pull_and_drop (0);
   test_ipc_pull_and_drop (1);
-  test_ipc_end ();
 }
 
 /* How long the device is busy after the gate has opened, in milliseconds. */
@@ -205,7 +199,7 @@ open_gate (gint *done)
  * is written. */
 TEST (pending_frame)
 {
-  GstVkgdrStream *stream;
+  g_autoptr (GstVkgdrStream) stream = NULL;
   GstBuffer *buffer;
   gint done = FALSE;
 
@@ -222,15 +216,13 @@ TEST (pending_frame)
   test_ipc_pull_and_drop (1);
   fail_unless_equals_int (g_atomic_int_get (&done), TRUE);
   test_ipc_pull_and_drop (2);
-  gst_object_unref (stream);
-  test_ipc_end ();
 }
 
 /* A frame that is not written yet when the pipeline is stopped is still
  * sent. */
 TEST (pending_end)
 {
-  GstVkgdrStream *stream;
+  g_autoptr (GstVkgdrStream) stream = NULL;
   GstBuffer *buffer;
   gint done = FALSE;
 
@@ -245,15 +237,13 @@ TEST (pending_end)
   test_ipc_stop ();
   test_ipc_pull_and_drop (1);
   gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
-  gst_object_unref (stream);
-  test_ipc_end ();
 }
 
 /* A frame is returned when the device of the client has finished with it, and
  * not earlier. */
 TEST (pending_release)
 {
-  GstVkgdrStream *stream;
+  g_autoptr (GstVkgdrStream) stream = NULL;
   GstBuffer *buffer;
   gint done = FALSE;
 
@@ -273,8 +263,6 @@ TEST (pending_release)
   fail_unless_equals_int (g_atomic_int_get (&done), TRUE);
   test_ipc_pull_and_drop (2);
   test_ipc_pull_and_drop (3);
-  gst_object_unref (stream);
-  test_ipc_end ();
 }
 
 /* --- flushes ------------------------------------------------------------- */
@@ -298,7 +286,7 @@ push_gated (guint number, GstVkgdrStream *stream)
  * what comes after the flush. */
 TEST (two_flushes)
 {
-  GstVkgdrStream *stream;
+  g_autoptr (GstVkgdrStream) stream = NULL;
 
   if (!test_ipc_begin (""))
     return;
@@ -312,8 +300,6 @@ TEST (two_flushes)
   test_ipc_pull_and_drop (2);
   test_ipc_push_event (gst_event_new_eos ());
   gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
-  gst_object_unref (stream);
-  test_ipc_end ();
 }
 
 static gpointer
@@ -327,7 +313,7 @@ stop_sink (gpointer data)
  * useless. The client gets the frame after the flush. */
 TEST (end_after_flush)
 {
-  GstVkgdrStream *stream;
+  g_autoptr (GstVkgdrStream) stream = NULL;
   GThread *thread;
 
   if (!test_ipc_begin (""))
@@ -346,8 +332,6 @@ TEST (end_after_flush)
   test_ipc_pull_and_drop (2);
   gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
   g_thread_join (thread);
-  gst_object_unref (stream);
-  test_ipc_end ();
 }
 
 /* The server is stopped in the middle of a flush. */
@@ -360,7 +344,6 @@ TEST (end_in_flush)
   test_ipc_push_event (gst_event_new_flush_start ());
   test_ipc_stop ();
   gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
-  test_ipc_end ();
 }
 
 /* The application flushes the client, which has got only messages that are not
@@ -368,7 +351,7 @@ TEST (end_in_flush)
 TEST (flush_of_waiting_client)
 {
   GstMessage *message;
-  GstBus *bus;
+  g_autoptr (GstBus) bus = NULL;
 
   if (!test_ipc_begin (""))
     return;
@@ -384,8 +367,6 @@ TEST (flush_of_waiting_client)
   message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
   fail_unless (message == NULL, "there was an error");
   gst_element_set_bus (test_src->element, NULL);
-  gst_object_unref (bus);
-  test_ipc_end ();
 }
 
 /* The sink and its client may be in one pipeline. */
@@ -405,7 +386,7 @@ TEST (one_pipeline)
 /* With leaky=no, EOS does not push a frame out of the queue. */
 TEST (leaky_no_and_eos)
 {
-  GstVkgdrStream *stream;
+  g_autoptr (GstVkgdrStream) stream = NULL;
   guint i;
 
   if (!test_ipc_begin ("leaky=no max-buffers=64"))
@@ -419,8 +400,6 @@ TEST (leaky_no_and_eos)
   for (i = 0; i < 16; i++)
     test_ipc_pull_and_drop (i);
   gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
-  gst_object_unref (stream);
-  test_ipc_end ();
 }
 
 /* --- connections --------------------------------------------------------- */
@@ -446,7 +425,7 @@ push_until_stopped (guint number)
 
 TEST (frames_outlive_elements)
 {
-  GstBuffer *kept;
+  g_autoptr (GstBuffer) kept = NULL;
 
   if (!test_ipc_begin (""))
     return;
@@ -460,8 +439,6 @@ TEST (frames_outlive_elements)
   test_ipc_wait_clients (test_sink->element, 1);
   test_ipc_stop ();
   fail_unless (test_ipc_is_whole (kept, TEST_IPC_WIDTH, TEST_IPC_HEIGHT));
-  gst_buffer_unref (kept);
-  test_ipc_end ();
 }
 
 TEST (server_stops)
@@ -474,7 +451,6 @@ TEST (server_stops)
   gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
   test_ipc_disconnect ();
   fail_if (g_file_test (test_ipc_path, G_FILE_TEST_EXISTS));
-  test_ipc_end ();
 }
 
 /* The frame that waits for a client is sent when the server's pipeline ends,
@@ -498,7 +474,6 @@ TEST_LOOP (last_frame, 2)
   test_ipc_pull_and_drop (1);
   test_ipc_pull_and_drop (9);
   gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
-  test_ipc_end ();
 }
 
 /* A client may keep its frames until it gets EOS, as some encoders do. */
@@ -518,7 +493,6 @@ TEST (eos_and_kept_frames)
   gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
   for (i = 0; i < 3; i++)
     gst_buffer_unref (kept[i]);
-  test_ipc_end ();
 }
 
 /* A number of frames for which the socket does not have room. */
@@ -528,7 +502,7 @@ TEST (eos_and_kept_frames)
  * client reads. */
 TEST (end_with_full_socket)
 {
-  GstElement *pipeline, *appsink;
+  g_autoptr (GstElement) pipeline = NULL, appsink = NULL;
   GThread *thread;
   GstBuffer *frame;
   GstSample *sample;
@@ -554,9 +528,6 @@ TEST (end_with_full_socket)
   fail_unless_equals_int (n, MANY);
   g_thread_join (thread);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (appsink);
-  gst_object_unref (pipeline);
-  test_ipc_end ();
 }
 
 TEST (absent_server)
@@ -578,10 +549,8 @@ TEST (client_first)
 {
   test_ipc_start_client ();
   g_usleep (100 * 1000);
-  if (test_ipc_cannot_export ()) {
-    test_ipc_end ();
+  if (test_ipc_cannot_export ())
     return;
-  }
   test_ipc_serve ("");
   test_ipc_wait_clients (test_sink->element, 1);
   test_ipc_push (1);
@@ -590,7 +559,6 @@ TEST (client_first)
   test_ipc_stop ();
   test_ipc_start_client ();
   g_usleep (50 * 1000);
-  test_ipc_end ();
 }
 
 static void
@@ -605,9 +573,10 @@ assert_no_start (const gchar *properties, const gchar *sentence)
 
 TEST (paths)
 {
-  gchar *properties = g_strdup_printf ("socket-path=%s", test_ipc_path);
-  gchar *part = g_strnfill (30, 'x');
-  gchar *long_path =
+  g_autofree gchar *properties =
+      g_strdup_printf ("socket-path=%s", test_ipc_path);
+  g_autofree gchar *part = g_strnfill (30, 'x');
+  g_autofree gchar *long_path =
       g_strdup_printf ("socket-path=/tmp/%s%s%s%s", part, part, part, part);
 
   test_ipc_serve ("");
@@ -620,25 +589,19 @@ TEST (paths)
   fail_unless (g_file_set_contents (test_ipc_path, "text", -1, NULL));
   assert_no_start (properties, "is not a socket");
   fail_unless (g_file_test (test_ipc_path, G_FILE_TEST_IS_REGULAR));
-  g_free (long_path);
-  g_free (part);
-  g_free (properties);
-  test_ipc_end ();
 }
 
 /* Any user can lock a folder that this user can read. The server does not wait
  * for that for long. */
 TEST (locked_folder)
 {
-  gchar *folder = g_path_get_dirname (test_ipc_path);
+  g_autofree gchar *folder = g_path_get_dirname (test_ipc_path);
   gint fd = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
   fail_unless (flock (fd, LOCK_EX) == 0);
   test_ipc_serve ("");
   fail_unless (g_file_test (test_ipc_path, G_FILE_TEST_EXISTS));
   close (fd);
-  g_free (folder);
-  test_ipc_end ();
 }
 
 TEST (restart)
@@ -663,5 +626,4 @@ TEST (restart)
     }
   }
   test_assert_fds (fds);
-  test_ipc_end ();
 }

@@ -14,10 +14,7 @@ make (const gchar *launch)
 {
   GstElement *element =
       test_launch ("%s socket-path=%s", launch, test_ipc_path);
-  g_autoptr (GstContext) context =
-      gst_vkgdr_context_to_gst_context (test_context);
-
-  gst_element_set_context (element, context);
+  test_set_context (element, test_context);
   return element;
 }
 
@@ -72,10 +69,11 @@ test_ipc_stop (void)
 }
 
 void
-test_ipc_end (void)
+test_end_case (void)
 {
   test_ipc_disconnect ();
   test_ipc_stop ();
+  gst_task_cleanup_all ();
 }
 
 guint64

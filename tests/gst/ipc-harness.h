@@ -33,12 +33,10 @@ void test_ipc_connect (void);
 /* Makes both. Returns FALSE, and prints why, if memory cannot be exported. */
 gboolean test_ipc_begin (const gchar *properties);
 
-/* Stop and free test_src, test_sink, and both, if they exist. At the end of a
- * test, neither may exist: GstCheck waits for the end of all tasks before it
- * calls the teardown function of the fixture. */
+/* Stop and free test_src, and test_sink, if they exist. The end of a test does
+ * both. */
 void test_ipc_disconnect (void);
 void test_ipc_stop (void);
-void test_ipc_end (void);
 
 /* Makes frame @number, which shares its allocation with no other memory. */
 GstBuffer *test_ipc_new_frame (guint number);

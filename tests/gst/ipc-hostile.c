@@ -415,13 +415,12 @@ TEST (deep_caps)
   if (test_ipc_cannot_export ())
     return;
   for (i = 0; i < G_N_ELEMENTS (parts); i++) {
-    gchar *text = nest ("video/x-raw, a=", parts[i], 30000);
+    g_autofree gchar *text = nest ("video/x-raw, a=", parts[i], 30000);
 
     open_attack (&attack);
     set_state (&attack, VKGDR_FRAMES_CAPS, text);
     send_frame (&attack, NULL, 0);
     close_attack (&attack, TRUE);
-    g_free (text);
   }
 }
 
@@ -478,13 +477,12 @@ TEST (deep_metas)
   guint i;
 
   for (i = 0; i < 2 && !test_ipc_cannot_export (); i++) {
-    GByteArray *metas = g_byte_array_new ();
+    g_autoptr (GByteArray) metas = g_byte_array_new ();
 
     open_attack (&attack);
     add_meta (metas, i == 0 ? CUSTOM : REFERENCE, i == 0 ? custom : reference);
     send_frame (&attack, metas->data, metas->len);
     close_attack (&attack, TRUE);
-    g_byte_array_unref (metas);
   }
 }
 

@@ -39,9 +39,9 @@ TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
  * there are other messages between them, and though it keeps another frame. */
 TEST (unread_frames)
 {
-  GstElement *pipeline, *appsink;
+  g_autoptr (GstElement) pipeline = NULL, appsink = NULL;
   gint n_freed = 0;
-  GstSample *kept;
+  g_autoptr (GstSample) kept = NULL;
   guint i;
 
   if (test_ipc_cannot_export ())
@@ -65,10 +65,6 @@ TEST (unread_frames)
   for (i = 0; i < 5000 && g_atomic_int_get (&n_freed) < FREED; i++)
     g_usleep (1000);
   fail_unless_equals_int (g_atomic_int_get (&n_freed), FREED);
-  gst_sample_unref (kept);
-  gst_object_unref (appsink);
-  gst_object_unref (pipeline);
-  test_ipc_end ();
 }
 
 /* In microseconds; the largest value that is useful in a test. */
@@ -91,7 +87,6 @@ TEST (busy_poll)
   since = g_get_monotonic_time ();
   test_ipc_disconnect ();
   fail_unless (g_get_monotonic_time () - since < test_limit (BUSY_POLL / 2));
-  test_ipc_end ();
 }
 
 /* --- flushed ------------------------------------------------------------- */
@@ -111,7 +106,7 @@ assert_no_error (GstBus *bus)
 /* A client that has got the greeting, but no frame, can be flushed. */
 TEST (no_frame_yet)
 {
-  GstBus *bus;
+  g_autoptr (GstBus) bus = NULL;
 
   if (!test_ipc_begin (""))
     return;
@@ -124,6 +119,4 @@ TEST (no_frame_yet)
   test_ipc_pull_and_drop (0);
   assert_no_error (bus);
   gst_element_set_bus (test_src->element, NULL);
-  gst_object_unref (bus);
-  test_ipc_end ();
 }

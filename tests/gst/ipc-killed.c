@@ -72,7 +72,7 @@ TEST (killed_clients)
 
   if (test_ipc_cannot_export ())
     return;
-  allocator = gst_vkgdr_context_get_allocator (test_context);
+  allocator = test_allocator ();
   fail_unless_equals_uint64 (
       gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
   pipeline = test_ipc_new_server ("testframes buffers=" BUFFERS,

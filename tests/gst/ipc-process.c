@@ -306,10 +306,7 @@ test_ipc_new_server (
   GstElement *pipeline = test_launch (
       "%s ! " TEST_IPC_CAPS " ! vkgdripcsink name=ipc socket-path=%s %s",
       source, test_ipc_path, properties);
-  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
-
-  gst_element_set_context (pipeline, context);
-  gst_context_unref (context);
+  test_set_context (pipeline, test_context);
   *ipc = gst_bin_get_by_name (GST_BIN (pipeline), "ipc");
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
   fail_unless (gst_element_get_state (pipeline, NULL, NULL, 10 * GST_SECOND)

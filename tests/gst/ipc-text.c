@@ -57,10 +57,9 @@ TEST (deep_texts)
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (parts); i++) {
-    gchar *text = repeat ("video/x-raw, a=", parts[i], 30000, "1");
+    g_autofree gchar *text = repeat ("video/x-raw, a=", parts[i], 30000, "1");
 
     fail_if (is_safe (text), "%s", parts[i]);
-    g_free (text);
   }
 }
 
@@ -89,12 +88,11 @@ TEST (many_names)
   guint i, f, n[G_N_ELEMENTS (forms)] = { 0 };
 
   for (i = 0; i < 3000; i++) {
-    gchar *text;
+    g_autofree gchar *text = NULL;
 
     f = i % G_N_ELEMENTS (forms);
     text = g_strdup_printf (forms[f], i);
     n[f] += is_safe (text);
-    g_free (text);
   }
   for (f = 0; f < G_N_ELEMENTS (forms); f++)
     fail_unless (n[f] > 100 && n[f] < 200, "%s: %u", forms[f], n[f]);
@@ -163,7 +161,7 @@ TEST (damaged_tags)
   guint i;
 
   for (i = 0; i < 20000; i++) {
-    guint8 *copy = g_memdup2 (bytes->data, bytes->len);
+    g_autofree guint8 *copy = g_memdup2 (bytes->data, bytes->len);
     guint size = g_rand_int_range (random, 0, bytes->len + 1);
     GstTagList *read;
 
@@ -171,7 +169,6 @@ TEST (damaged_tags)
     copy[g_rand_int_range (random, 0, bytes->len)] = g_rand_int (random);
     read = gst_vkgdr_ipc_tags_read (copy, size, GST_TAG_SCOPE_STREAM);
     gst_clear_tag_list (&read);
-    g_free (copy);
   }
   fail_unless (gst_vkgdr_ipc_tags_write (tags, 20) == NULL);
 }

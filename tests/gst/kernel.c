@@ -174,10 +174,9 @@ TEST (linkage)
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (sources); i++) {
-    GstVkgdrKernel *kernel = from_source (sources[i], "k", &error);
+    g_autoptr (GstVkgdrKernel) kernel = from_source (sources[i], "k", &error);
 
     g_assert_no_error (error);
-    gst_object_unref (kernel);
   }
 }
 
@@ -293,7 +292,7 @@ TEST (file_includes_its_neighbour)
 
   /* A changed header is noticed, although images are cached. */
   for (i = 1; i <= 2; i++) {
-    gchar *text =
+    g_autofree gchar *text =
         g_strdup_printf ("#define NEIGHBOUR(name) __global__ void "
                          "name (VkgdrFrame in, VkgdrFrame out%s) {}\n",
             i == 2 ? ", int more" : "");
@@ -304,7 +303,6 @@ TEST (file_includes_its_neighbour)
     g_assert_no_error (error);
     check_params (kernel, i == 2 ? "p,more=1" : NULL, NULL);
     gst_object_unref (kernel);
-    g_free (text);
   }
   g_unlink (header);
   g_free (header);
@@ -351,7 +349,8 @@ TEST (ptx_offsets)
       "\t.param .align 1 .b8 packed[8]\n)\n{\n\tret;\n}\n";
   const gsize wanted[] = { 0, 8, 280, 288, 304, 306, 314, 317 };
   g_autoptr (GArray) offsets = g_array_new (FALSE, FALSE, sizeof (gsize));
-  g_autoptr (GArray) sizes = gst_vkgdr_image_read_ptx_params (ptx, "k", offsets);
+  g_autoptr (GArray) sizes =
+      gst_vkgdr_image_read_ptx_params (ptx, "k", offsets);
   guint i;
 
   fail_unless_equals_int (sizes->len, G_N_ELEMENTS (wanted));
@@ -565,7 +564,8 @@ static void
 check_bound (const gchar *folder)
 {
   struct utimbuf long_ago = { 1000000000, 1000000000 };
-  g_autofree gchar *hash = g_compute_checksum_for_string (G_CHECKSUM_SHA256, "old", -1);
+  g_autofree gchar *hash =
+      g_compute_checksum_for_string (G_CHECKSUM_SHA256, "old", -1);
   g_autofree gchar *old = g_strdup_printf ("%s/%s.image", folder, hash);
   g_autoptr (GHashTable) known = NULL;
   g_autofree gchar *new = NULL;
@@ -593,10 +593,9 @@ remove_entries (const gchar *folder)
 
   g_hash_table_iter_init (&iter, known);
   while (g_hash_table_iter_next (&iter, &name, NULL)) {
-    gchar *path = g_build_filename (folder, name, NULL);
+    g_autofree gchar *path = g_build_filename (folder, name, NULL);
 
     g_unlink (path);
-    g_free (path);
   }
   g_hash_table_unref (known);
   fail_unless_equals_int (g_rmdir (folder), 0);
@@ -606,7 +605,8 @@ TEST (cache)
 {
   g_autofree gchar *folder = g_dir_make_tmp ("vkgdr-cache-XXXXXX", NULL);
   g_autoptr (GHashTable) known = NULL;
-  g_autofree gchar *one = NULL, *two = NULL, *spare = g_build_filename (folder, "spare", NULL);
+  g_autofree gchar *one = NULL, *two = NULL,
+                   *spare = g_build_filename (folder, "spare", NULL);
 
   g_setenv ("VKGDR_CACHE_DIR", folder, TRUE);
   make_and_drop (KERNEL ("zero", ""), "zero");

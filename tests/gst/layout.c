@@ -339,6 +339,7 @@ play_padded (const gchar *way, gint *padded)
       "testpadded ! identity name=before ! %s ! appsink name=sink", way);
   GPtrArray *buffers;
 
+  test_set_context (pipeline, test_context);
   *padded = 0;
   add_probe (
       pipeline, "before", GST_PAD_PROBE_TYPE_BUFFER, count_padded, padded);
@@ -380,11 +381,12 @@ check_padding_ends (
 static void
 setup (void)
 {
+  test_setup_bar ();
   fail_unless (gst_element_register (
       NULL, "testpadded", GST_RANK_NONE, TEST_TYPE_PADDED));
 }
 
-TEST_FIXTURE (setup, NULL);
+TEST_FIXTURE (setup, test_teardown);
 
 TEST_LOOP (padding_ends, G_N_ELEMENTS (ways) * N_PADDERS)
 {
@@ -392,7 +394,6 @@ TEST_LOOP (padding_ends, G_N_ELEMENTS (ways) * N_PADDERS)
   const gchar *way = ways[__i__ % G_N_ELEMENTS (ways)];
   guint f;
 
-  test_set_debug ("bar");
   for (f = 0; f < G_N_ELEMENTS (formats); f++)
     if (!strstr (way, "cudafilter") || f < 4)
       check_padding_ends (padder, way, formats[f], 38);
@@ -438,18 +439,6 @@ TEST (padding_reaches_no_file)
   g_unlink (path);
 }
 
-static guint64
-figure (GstElement *pipeline, const gchar *name, const gchar *field)
-{
-  g_autoptr (GstElement) e = gst_bin_get_by_name (GST_BIN (pipeline), name);
-  g_autoptr (GstStructure) stats = NULL;
-  guint64 value = G_MAXUINT64;
-
-  g_object_get (e, "stats", &stats, NULL);
-  fail_unless (gst_structure_get_uint64 (stats, field, &value), "no %s", field);
-  return value;
-}
-
 /* If an element asks for GstVideoMeta, it gets the same buffers with their
  * padding. */
 TEST_LOOP (padding_is_kept_on_request, 2)
@@ -476,9 +465,9 @@ TEST_LOOP (padding_is_kept_on_request, 2)
   fail_unless_equals_int (before, N_FRAMES);
   fail_unless_equals_int (mid, N_FRAMES);
   fail_unless_equals_int (after, __i__ ? N_FRAMES : 0);
-  fail_unless_equals_uint64 (figure (pipeline, "up", "frames-packed"), 0);
+  fail_unless_equals_uint64 (test_stat_of (pipeline, "up", "frames-packed"), 0);
   fail_unless_equals_uint64 (
-      figure (pipeline, "down", "frames-packed"), __i__ ? 0 : N_FRAMES);
+      test_stat_of (pipeline, "down", "frames-packed"), __i__ ? 0 : N_FRAMES);
   gst_element_set_state (pipeline, GST_STATE_NULL);
 }
 
@@ -518,14 +507,14 @@ TEST_LOOP (packed_tiles_are_copied, 2)
       __i__ ? "video/x-raw(memory:VkgdrMemory),format=NV12_4L4,width=64,"
               "height=48,framerate=30/1"
             : "video/x-raw,format=NV12_4L4,width=64,height=48,framerate=30/1";
-  GstElement *upload = gst_element_factory_make ("vkgdrupload", NULL);
-  GstStructure *stats = NULL;
+  g_autoptr (GstElement) upload =
+      gst_element_factory_make ("vkgdrupload", NULL);
+  g_autoptr (GstStructure) stats = NULL;
   guint64 copied, packed;
   GstVideoInfo info;
-  GstBuffer *buffer;
-  GstHarness *h;
+  g_autoptr (GstBuffer) buffer = NULL;
+  g_autoptr (GstHarness) h = NULL;
 
-  test_context = test_context_new ();
   h = test_harness_new (gst_object_ref (upload));
   gst_harness_set_src_caps_str (h, caps);
   buffer = gst_harness_push_and_pull (h, make_shifted_tiles (&info, __i__));
@@ -536,11 +525,6 @@ TEST_LOOP (packed_tiles_are_copied, 2)
       "frames-packed", G_TYPE_UINT64, &packed, NULL);
   fail_unless_equals_uint64 (packed, 1);
   fail_unless_equals_uint64 (copied, info.size + SHIFT);
-  gst_structure_free (stats);
-  gst_buffer_unref (buffer);
-  gst_harness_teardown (h);
-  gst_object_unref (upload);
-  test_teardown ();
 }
 
 /* --- wrong metas --------------------------------------------------------- */
@@ -616,11 +600,9 @@ check_visible (guint i, const gchar *element, gboolean is_on_device)
 
 TEST_LOOP (crop_outside, G_N_ELEMENTS (visible))
 {
-  test_context = test_context_new ();
   check_visible (__i__, "vkgdrupload", FALSE);
   check_visible (__i__, "vkgdrupload", TRUE);
   check_visible (__i__, "vkgdrdownload", TRUE);
-  test_teardown ();
 }
 
 /* In UYVY, two pixels share Cb and Cr. If a crop begins with the second of two
@@ -628,13 +610,12 @@ TEST_LOOP (crop_outside, G_N_ELEMENTS (visible))
  * places. */
 TEST (crop_keeps_the_order_of_cb_and_cr)
 {
-  GstHarness *h;
-  GstBuffer *buffer;
+  g_autoptr (GstHarness) h = NULL;
+  g_autoptr (GstBuffer) buffer = NULL;
   GstVideoInfo info;
   guint8 row[128];
   guint i;
 
-  test_context = test_context_new ();
   h = test_harness_new (gst_element_factory_make ("vkgdrupload", NULL));
   gst_harness_set_src_caps_str (
       h, "video/x-raw,format=UYVY,width=64,height=48,framerate=30/1");
@@ -650,9 +631,6 @@ TEST (crop_keeps_the_order_of_cb_and_cr)
   gst_buffer_extract (buffer, 0, row, sizeof (row));
   for (i = 0; i < sizeof (row); i++)
     fail_unless_equals_int (row[i], 8 + i + (i % 2 ? 2 : 0));
-  gst_buffer_unref (buffer);
-  gst_harness_teardown (h);
-  test_teardown ();
 }
 
 /* An odd number of pixels at the left, and one after which the rows are as long
@@ -673,6 +651,7 @@ play_cropped (const gchar *format, const gchar *elements, GstVideoInfo *info)
   GstBuffer *last = NULL;
   GstSample *sample;
 
+  test_set_context (pipeline, test_context);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   while ((sample = gst_app_sink_pull_sample (GST_APP_SINK (sink)))) {
     gst_buffer_replace (&last, gst_sample_get_buffer (sample));
@@ -747,14 +726,14 @@ TEST (videocrop)
  * cropped at the left or at the top. Another crop may leave it outside. */
 TEST (crop_drops_regions)
 {
-  GstCaps *reference = gst_caps_new_empty_simple ("timestamp/x-test");
+  g_autoptr (GstCaps) reference =
+      gst_caps_new_empty_simple ("timestamp/x-test");
   guint i;
 
-  test_context = test_context_new ();
   for (i = 0; i < 2; i++) {
-    GstHarness *h =
+    g_autoptr (GstHarness) h =
         test_harness_new (gst_element_factory_make ("vkgdrdownload", NULL));
-    GstBuffer *buffer = make_visible (0, test_context);
+    g_autoptr (GstBuffer) buffer = make_visible (0, test_context);
 
     if (i)
       gst_buffer_get_video_crop_meta (buffer)->x =
@@ -781,11 +760,7 @@ TEST (crop_drops_regions)
     fail_unless_equals_int (
         gst_buffer_get_n_meta (buffer, GST_VIDEO_CROP_META_API_TYPE), 0);
     fail_unless (gst_buffer_get_reference_timestamp_meta (buffer, reference));
-    gst_buffer_unref (buffer);
-    gst_harness_teardown (h);
   }
-  gst_caps_unref (reference);
-  test_teardown ();
 }
 
 /* A GstVideoMeta with too few rows of tiles, and one with a plane in front of
@@ -794,13 +769,12 @@ TEST (crop_drops_regions)
 TEST_LOOP (planes_outside, 2)
 {
   const gchar *format = __i__ ? "GRAY8" : "NV12_4L4";
-  gchar *caps = g_strdup_printf (
+  g_autofree gchar *caps = g_strdup_printf (
       "video/x-raw,format=%s,width=64,height=48,framerate=30/1", format);
   GstVideoInfo info;
   GstBuffer *buffer;
-  GstHarness *h;
+  g_autoptr (GstHarness) h = NULL;
 
-  test_context = test_context_new ();
   h = test_harness_new (gst_element_factory_make ("vkgdrupload", NULL));
   gst_harness_set_src_caps_str (h, caps);
   fail_unless (gst_video_info_set_format (
@@ -813,26 +787,22 @@ TEST_LOOP (planes_outside, 2)
       info.stride);
   fail_unless_equals_int (gst_harness_push (h, buffer), GST_FLOW_OK);
   fail_unless (gst_harness_try_pull (h) == NULL);
-  gst_harness_teardown (h);
-  g_free (caps);
-  test_teardown ();
 }
 
 /* Kernels do not support negative strides. In YUY2, the last Cr of an odd
  * number of pixels comes after the luma samples. */
 TEST (upside_down)
 {
-  GstHarness *h;
+  g_autoptr (GstHarness) h = NULL;
   GstVideoInfo info;
-  GstBuffer *buffer;
+  g_autoptr (GstBuffer) buffer = NULL;
   guint8 data[16], packed[16];
   gsize offset[GST_VIDEO_MAX_PLANES] = { 8 };
   gint stride[GST_VIDEO_MAX_PLANES] = { -8 };
   guint i;
 
-  test_context = test_context_new ();
-  h = test_harness_new (gst_parse_bin_from_description (
-      "vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload", TRUE, NULL));
+  h = test_harness_parse (
+      "vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload");
   gst_harness_set_src_caps_str (
       h, "video/x-raw,format=YUY2,width=3,height=2,framerate=30/1");
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_YUY2, 3, 2);
@@ -846,9 +816,6 @@ TEST (upside_down)
   for (i = 0; i < 8; i++)
     if (i != 6) /* the luma of a fourth pixel */
       fail_unless (packed[i] == 8 + i && packed[8 + i] == i);
-  gst_buffer_unref (buffer);
-  gst_harness_teardown (h);
-  test_teardown ();
 }
 
 /* --- all formats --------------------------------------------------------- */
@@ -873,8 +840,7 @@ check_format (GstVideoFormat format)
       "video/x-raw,format=%s,width=70,height=38,framerate=30/1",
       gst_video_format_to_string (format));
   /* A GPU takes up to a second to open, so it is not opened for each format. */
-  h = test_harness_new (gst_parse_bin_from_description (
-      "vkgdrupload ! vkgdrdownload", TRUE, NULL));
+  h = test_harness_parse ("vkgdrupload ! vkgdrdownload");
   caps = gst_caps_from_string (text);
   query = gst_query_new_allocation (caps, TRUE);
   gst_harness_set_src_caps (h, gst_caps_ref (caps));
@@ -905,17 +871,14 @@ check_format (GstVideoFormat format)
 
 TEST (every_format)
 {
-  GstCaps *all =
+  g_autoptr (GstCaps) all =
       gst_caps_from_string (GST_VIDEO_CAPS_MAKE (GST_VIDEO_FORMATS_ALL));
   const GValue *list =
       gst_structure_get_value (gst_caps_get_structure (all, 0), "format");
   guint i;
 
-  test_context = test_context_new ();
   fail_unless (gst_value_list_get_size (list) > 100);
   for (i = 0; i < gst_value_list_get_size (list); i++)
     check_format (gst_video_format_from_string (
         g_value_get_string (gst_value_list_get_value (list, i))));
-  gst_caps_unref (all);
-  test_teardown ();
 }

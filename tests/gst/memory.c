@@ -22,35 +22,6 @@ setup_non_coherent (void)
   test_context = test_context_new ();
 }
 
-static void
-write_pattern (GstMemory *memory, guint seed)
-{
-  GstMapInfo map;
-
-  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
-  test_fill (map.data, map.size, seed);
-  gst_memory_unmap (memory, &map);
-}
-
-static void
-assert_device (GstMemory *memory, guint seed)
-{
-  g_autofree guint8 *data = test_device_bytes (memory);
-
-  fail_unless (
-      test_matches (data, gst_memory_get_sizes (memory, NULL, NULL), seed));
-}
-
-static void
-assert_read (GstMemory *memory, guint seed)
-{
-  GstMapInfo map;
-
-  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
-  fail_unless (test_matches (map.data, map.size, seed));
-  gst_memory_unmap (memory, &map);
-}
-
 TEST_PARALLEL (3);
 
 /* --- mapping ------------------------------------------------------------- */
@@ -69,7 +40,7 @@ TEST_IF (write_is_direct, !test_hides_vulkan ())
   test_fill (map.data, map.size, 1);
   gst_memory_unmap (memory, &map);
   fail_unless_equals_int (test_spy.htod, 0);
-  assert_device (memory, 1);
+  test_assert_device (memory, 1);
 }
 
 TEST_IF (read_avoids_the_window, !test_hides_vulkan ())
@@ -78,7 +49,7 @@ TEST_IF (read_avoids_the_window, !test_hides_vulkan ())
   const guint8 *window = gst_vkgdr_memory_get_host_pointer (memory);
   GstMapInfo map;
 
-  write_pattern (memory, 1);
+  test_write (memory, 1);
   test_spy_install (test_context);
   fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
   fail_unless (map.data < window || map.data >= window + SIZE);
@@ -87,11 +58,11 @@ TEST_IF (read_avoids_the_window, !test_hides_vulkan ())
   fail_unless_equals_int (test_spy.dtoh, 1);
 
   /* Content that was fetched is not fetched again. */
-  assert_read (memory, 1);
+  test_assert_read (memory, 1);
   fail_unless_equals_int (test_spy.dtoh, 1);
   /* Newer content is fetched. */
-  write_pattern (memory, 2);
-  assert_read (memory, 2);
+  test_write (memory, 2);
+  test_assert_read (memory, 2);
   fail_unless_equals_int (test_spy.dtoh, 2);
 }
 
@@ -113,7 +84,7 @@ TEST (writers_are_published_together)
     gst_memory_unmap (memory, &maps[i]);
   }
   fail_unless_equals_int (test_spy.htod, 1);
-  assert_device (memory, 1);
+  test_assert_device (memory, 1);
 }
 
 TEST_FIXTURE (test_setup, test_teardown);
@@ -147,13 +118,13 @@ TEST (readwrite_goes_there_and_back)
   g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   GstMapInfo map;
 
-  write_pattern (memory, 1);
+  test_write (memory, 1);
   fail_unless (gst_memory_map (memory, &map, GST_MAP_READWRITE));
   fail_unless (test_matches (map.data, map.size, 1));
   test_fill (map.data, map.size, 2);
   gst_memory_unmap (memory, &map);
-  assert_device (memory, 2);
-  assert_read (memory, 2);
+  test_assert_device (memory, 2);
+  test_assert_read (memory, 2);
 }
 
 TEST (undefined_content_is_not_fetched)
@@ -165,7 +136,7 @@ TEST (undefined_content_is_not_fetched)
   fail_unless (gst_memory_map (memory, &map, GST_MAP_READWRITE));
   gst_memory_unmap (memory, &map);
   fail_unless_equals_int (test_spy.dtoh, 0);
-  write_pattern (memory, 1);
+  test_write (memory, 1);
   gst_vkgdr_memory_discard (memory);
   fail_unless (gst_memory_map (memory, &map, GST_MAP_READWRITE));
   gst_memory_unmap (memory, &map);
@@ -185,7 +156,7 @@ TEST (staged)
   test_fill (map.data, map.size, 1);
   gst_memory_unmap (memory, &map);
   fail_unless_equals_int (test_spy.htod, 1);
-  assert_device (memory, 1);
+  test_assert_device (memory, 1);
 }
 
 /* __i__ is 0 for direct access, and 1 for staged access. */
@@ -197,7 +168,7 @@ TEST_LOOP (partial_write_keeps_the_rest, 2)
   g_autofree guint8 *data = NULL;
   gsize i;
 
-  write_pattern (memory, 1);
+  test_write (memory, 1);
   if (__i__ == 1)
     gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_STAGED);
 
@@ -226,7 +197,7 @@ TEST_LOOP (resized_while_mapped, 2)
   g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   GstMapInfo map;
 
-  write_pattern (memory, 1);
+  test_write (memory, 1);
   if (__i__ == 1)
     gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_STAGED);
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
@@ -234,8 +205,8 @@ TEST_LOOP (resized_while_mapped, 2)
   gst_memory_resize (memory, 1000, 2000);
   gst_memory_unmap (memory, &map);
   gst_memory_resize (memory, -1000, SIZE);
-  assert_device (memory, 2);
-  assert_read (memory, 2);
+  test_assert_device (memory, 2);
+  test_assert_read (memory, 2);
 }
 
 TEST (device_mapping)
@@ -245,9 +216,9 @@ TEST (device_mapping)
   GstMapInfo map;
   g_autofree guint8 *data = NULL;
 
-  write_pattern (memory, 1);
+  test_write (memory, 1);
   gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_STAGED);
-  write_pattern (memory, 2);
+  test_write (memory, 2);
   fail_unless (
       gst_memory_map (memory, &map, GST_MAP_READWRITE | GST_MAP_VKGDR));
   fail_unless_equals_uint64 (
@@ -260,7 +231,7 @@ TEST (device_mapping)
   cuda->cuMemcpyHtoD ((guintptr) map.data, data, SIZE);
   gst_vkgdr_context_pop (test_context);
   gst_memory_unmap (memory, &map);
-  assert_read (memory, 3);
+  test_assert_read (memory, 3);
 }
 
 TEST (share_copy_span)
@@ -268,9 +239,9 @@ TEST (share_copy_span)
   g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   g_autoptr (GstMemory) a = NULL, b = NULL, aa = NULL, copy = NULL;
   gsize offset;
-  guint8 *data;
+  g_autofree guint8 *data = NULL;
 
-  write_pattern (memory, 1);
+  test_write (memory, 1);
   a = gst_memory_share (memory, 100, 200);
   b = gst_memory_share (memory, 300, -1);
   aa = gst_memory_share (a, 50, 20);
@@ -291,7 +262,6 @@ TEST (share_copy_span)
   data = test_device_bytes (copy);
   for (offset = 0; offset < 20; offset++)
     fail_unless_equals_int (data[offset], test_pattern (150 + offset, 1));
-  g_free (data);
 }
 
 TEST_FIXTURE (test_setup, test_teardown);
@@ -381,7 +351,7 @@ TEST (write_waits_for_readers)
   gint done = FALSE;
   GstMapInfo map;
 
-  write_pattern (memory, 1);
+  test_write (memory, 1);
   fail_unless (
       gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
   test_gate_delay (stream, 100, &done);
@@ -390,7 +360,7 @@ TEST (write_waits_for_readers)
   fail_unless (!gst_vkgdr_memory_is_idle (memory));
 
   /* A reader does not wait for another reader, but a writer does. */
-  assert_read (memory, 1);
+  test_assert_read (memory, 1);
   fail_unless (!g_atomic_int_get (&done));
   test_gate_set (TRUE);
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
@@ -424,11 +394,11 @@ TEST (read_waits_for_the_writer)
   g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   g_autofree guint8 *data = g_malloc (SIZE);
 
-  write_pattern (memory, 1);
+  test_write (memory, 1);
   test_fill (data, SIZE, 2);
   test_stream_delay (stream, 200, NULL);
   fail_unless (gst_vkgdr_memory_upload (memory, 0, data, SIZE, stream, NULL));
-  assert_read (memory, 2);
+  test_assert_read (memory, 2);
 }
 
 TEST (streams_wait_for_each_other)
@@ -436,8 +406,7 @@ TEST (streams_wait_for_each_other)
   g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   g_autoptr (GstVkgdrStream) a = test_stream_new (test_context),
                              b = test_stream_new (test_context);
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   g_autoptr (GstMemory) first =
       gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
   g_autoptr (GstMemory) second =
@@ -459,8 +428,7 @@ TEST (streams_wait_for_each_other)
 TEST (freed_memory_is_not_reused_too_early)
 {
   g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   GstMemory *memory = test_memory_new (test_context, SIZE);
   guint64 pointer = gst_vkgdr_memory_get_device_pointer (memory);
 
@@ -495,7 +463,7 @@ TEST (lost_memory_comes_back)
 
   if (!gst_vkgdr_context_is_software (test_context))
     return;
-  allocator = gst_vkgdr_context_get_allocator (test_context);
+  allocator = test_allocator ();
   stream = test_stream_new (test_context);
   memory = test_memory_new (test_context, SIZE);
   fail_unless (
@@ -523,7 +491,7 @@ TEST (foreign_reader_is_waited_for)
   gint done = FALSE;
   GstMapInfo map;
 
-  write_pattern (memory, 1);
+  test_write (memory, 1);
   fail_unless (gst_memory_map (memory, &map, GST_MAP_READ | GST_MAP_VKGDR));
   test_gate_delay (stream, 100, &done);
   gst_memory_unmap (memory, &map);
@@ -550,16 +518,15 @@ TEST (default_allocator)
   fail_unless (memory != NULL);
   fail_unless (gst_is_vkgdr_memory (memory));
   fail_unless (gst_memory_is_type (memory, "VkgdrMemory"));
-  write_pattern (memory, 1);
-  assert_device (memory, 1);
+  test_write (memory, 1);
+  test_assert_device (memory, 1);
 }
 
 TEST_FIXTURE (test_setup_bar, test_teardown);
 
 TEST (allocation_params)
 {
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   GstAllocationParams params = {
     GST_MEMORY_FLAG_ZERO_PREFIXED | GST_MEMORY_FLAG_ZERO_PADDED, 255, 64, 100
   };
@@ -574,7 +541,7 @@ TEST (allocation_params)
       gst_memory_get_sizes (memory, &offset, &maxsize), 1000);
   fail_unless_equals_int (offset, 64);
   fail_unless (maxsize >= 1164);
-  write_pattern (memory, 1);
+  test_write (memory, 1);
   gst_memory_resize (memory, -64, 1164);
   fail_unless_equals_int (
       gst_vkgdr_memory_get_device_pointer (memory) % 256, 0);
@@ -587,8 +554,7 @@ TEST (allocation_params)
 /* The flags of the parameters are set in the memory, as in system memory. */
 TEST (allocation_flags)
 {
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   GstAllocationParams params = { GST_MEMORY_FLAG_NO_SHARE, 0, 0, 0 };
   GstMemory *memory =
       gst_allocator_alloc (GST_ALLOCATOR (allocator), 1000, &params);
@@ -603,8 +569,7 @@ TEST (allocation_flags)
 
 TEST (sizes_that_overflow)
 {
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   GstAllocationParams params = { 0, 0, G_MAXSIZE - 5, 20 };
   GError *error = NULL;
 
@@ -621,8 +586,7 @@ TEST (sizes_that_overflow)
  * size. Nothing of its earlier use may be left. */
 TEST_IF (memory_that_is_used_again_is_new, !test_hides_vulkan ())
 {
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   GstAllocationParams params = { .align = 63, .prefix = 64 };
   GstMemory *memory = test_memory_new (test_context, 4096);
   guint64 pointer = gst_vkgdr_memory_get_device_pointer (memory);
@@ -668,7 +632,6 @@ TEST_IF (device_only_memory, !test_hides_vulkan ())
       gst_vkgdr_allocator_new (test_context);
   GstMemory *memories[2];
   g_autoptr (GError) error = NULL;
-  GstMapInfo map;
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (memories); i++) {
@@ -677,15 +640,11 @@ TEST_IF (device_only_memory, !test_hides_vulkan ())
     fail_unless (memories[i] != NULL, "%s", error ? error->message : "");
     fail_unless_equals_int (
         gst_vkgdr_memory_get_device_pointer (memories[i]) % 512, 0);
-    fail_unless (gst_memory_map (memories[i], &map, GST_MAP_WRITE));
-    test_fill (map.data, map.size, i);
-    gst_memory_unmap (memories[i], &map);
+    test_write (memories[i], i);
     fail_unless (gst_vkgdr_memory_wait_idle (memories[i], NULL));
   }
   for (i = 0; i < G_N_ELEMENTS (memories); i++) {
-    fail_unless (gst_memory_map (memories[i], &map, GST_MAP_READ));
-    fail_unless (test_matches (map.data, map.size, i));
-    gst_memory_unmap (memories[i], &map);
+    test_assert_read (memories[i], i);
     gst_memory_unref (memories[i]);
   }
   gst_vkgdr_allocator_free_held (allocator);
@@ -702,8 +661,7 @@ TEST_IF (device_only_memory, !test_hides_vulkan ())
  * or the other way round. */
 TEST_IF (device_only_memory_is_not_used_again, !test_hides_vulkan ())
 {
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   GstMemory *memory =
       gst_vkgdr_allocator_alloc_device_only (allocator, 4096, NULL);
 
@@ -720,8 +678,7 @@ TEST_IF (device_only_memory_is_not_used_again, !test_hides_vulkan ())
 /* Blocks of one size are used again for another one. */
 TEST (memories_of_different_sizes)
 {
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   GstMemory *memories[40];
   guint round, i;
 
@@ -743,8 +700,7 @@ TEST (memories_of_different_sizes)
 /* A memory that is not used again goes back to the driver after ten seconds. */
 TEST (memory_that_is_not_used_again_is_freed)
 {
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   gint64 start = g_get_monotonic_time ();
   guint i;
 
@@ -818,8 +774,7 @@ TEST_LOOP (busy_memory_goes_back_to_the_driver, 2)
 
 TEST (ten_thousand_allocations)
 {
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   GQueue live = G_QUEUE_INIT;
   guint before, i, seed = 1, slabs;
   guint64 managed;
@@ -854,7 +809,7 @@ TEST (ten_thousand_allocations)
 
 TEST (pinned_is_recycled)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstVkgdrAllocator *allocator = test_allocator ();
   GstMemory *memory = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
   GstMapInfo map;
   gpointer data;
@@ -876,8 +831,7 @@ TEST (pinned_is_recycled)
  * it, and memory that is freed is not reused before that. */
 TEST (fetched_memory_is_waited_for)
 {
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
   g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   GstMemory *pinned, *part, *copy;
@@ -885,7 +839,7 @@ TEST (fetched_memory_is_waited_for)
   GstMapInfo map;
   gpointer data;
 
-  write_pattern (memory, 1);
+  test_write (memory, 1);
   pinned = gst_vkgdr_allocator_alloc_pinned (allocator, 2 * SIZE, NULL);
   data = gst_vkgdr_pinned_memory_get_data (pinned);
   fail_unless (gst_vkgdr_memory_fetch_rect (
@@ -904,7 +858,7 @@ TEST (fetched_memory_is_waited_for)
   gst_memory_unmap (part, &map);
   gst_memory_unref (part);
   copy = gst_memory_copy (pinned, SIZE, SIZE);
-  assert_read (copy, 1);
+  test_assert_read (copy, 1);
   gst_memory_unref (copy);
 
   test_gate_delay (stream, 0, NULL);
@@ -966,11 +920,11 @@ TEST (zeros_come_first)
 
   g_setenv ("VKGDR_DEBUG", "no-window", TRUE);
   test_context = test_context_new ();
-  allocator = gst_vkgdr_context_get_allocator (test_context);
+  allocator = test_allocator ();
   memory = test_memory_new (test_context, SIZE);
   before = gst_vkgdr_memory_get_device_pointer (memory);
-  write_pattern (memory, 1);
-  assert_device (memory, 1);
+  test_write (memory, 1);
+  test_assert_device (memory, 1);
   gst_memory_unref (memory);
 
   busy = gst_vkgdr_stream_new_wrapped (test_context, NULL, NULL);
@@ -1000,7 +954,7 @@ TEST (full_window)
 
   g_setenv ("VKGDR_DEBUG", "bar=32M", TRUE);
   test_context = test_context_new ();
-  allocator = gst_vkgdr_context_get_allocator (test_context);
+  allocator = test_allocator ();
   memory = test_memory_new (test_context, 24 * 1024 * 1024);
   fail_unless (gst_vkgdr_memory_get_host_pointer (memory) != NULL);
 
@@ -1008,10 +962,10 @@ TEST (full_window)
   fail_unless (gst_vkgdr_memory_get_host_pointer (more) == NULL);
   gst_vkgdr_memory_set_access (more, GST_VKGDR_ACCESS_DIRECT);
   for (i = 0; i < 3; i++) {
-    write_pattern (more, i);
+    test_write (more, i);
     fail_unless_equals_int (gst_vkgdr_memory_get_write_times (more, NULL, NULL),
         GST_VKGDR_ACCESS_STAGED);
-    assert_device (more, i);
+    test_assert_device (more, i);
   }
   fail_unless (gst_vkgdr_memory_write (more, 100, "beside", 6, NULL));
   fail_unless (gst_memory_map (more, &map, GST_MAP_READ));
@@ -1054,7 +1008,7 @@ TEST (full_device)
   if (!limit_memory ())
     return;
   test_context = test_context_new ();
-  allocator = gst_vkgdr_context_get_allocator (test_context);
+  allocator = test_allocator ();
   memory = test_memory_new (test_context, 24 * 1024 * 1024);
   for (i = 0; i < 2; i++) {
     more = gst_vkgdr_allocator_alloc (allocator, 16 * 1024 * 1024, &error);
@@ -1133,7 +1087,7 @@ TEST (lost_write_is_told)
   stream = test_stream_new (test_context);
   memory = test_memory_new (test_context, SIZE);
   gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_STAGED);
-  write_pattern (memory, 1);
+  test_write (memory, 1);
   fail_unless (
       !gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, &error));
   fail_unless (strstr (error->message, "CUDA_ERROR_ILLEGAL_ADDRESS"), "%s",
@@ -1141,8 +1095,8 @@ TEST (lost_write_is_told)
   g_clear_error (&error);
 
   gst_vkgdr_memory_discard (memory);
-  write_pattern (memory, 2);
-  assert_device (memory, 2);
+  test_write (memory, 2);
+  test_assert_device (memory, 2);
   gst_object_unref (test_context);
 }
 
@@ -1161,8 +1115,8 @@ TEST (no_host_memory_to_stage)
   test_context = test_context_new ();
   memory = test_memory_new (test_context, SIZE);
   gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_STAGED);
-  write_pattern (memory, 1);
-  assert_device (memory, 1);
+  test_write (memory, 1);
+  test_assert_device (memory, 1);
   fail_unless_equals_int (gst_vkgdr_memory_get_write_times (memory, NULL, NULL),
       GST_VKGDR_ACCESS_DIRECT);
   fail_unless (!gst_memory_map (memory, &map, GST_MAP_READ));
@@ -1180,9 +1134,7 @@ TEST (out_of_range)
 
   fail_unless (
       !gst_vkgdr_memory_upload (memory, SIZE, &byte, 1, stream, &error));
-  fail_unless (
-      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
-  g_clear_error (&error);
+  test_assert_error (&error, GST_VKGDR_ERROR_ARGUMENT);
   fail_unless (!gst_vkgdr_memory_write (memory, SIZE - 1, &byte, 2, &error));
   g_clear_error (&error);
   fail_unless (

@@ -38,10 +38,9 @@ load_driver (void)
     dlclose (driver);
   }
   for (i = 0; i < G_N_ELEMENTS (names); i++) {
-    gchar *path = g_build_filename (folder, names[i], NULL);
+    g_autofree gchar *path = g_build_filename (folder, names[i], NULL);
 
     fail_unless (dlopen (path, RTLD_NOW) != NULL, "%s: %s", path, dlerror ());
-    g_free (path);
   }
   compiler = g_build_filename (folder, "libnvrtc.so", NULL);
   g_setenv ("GST_CUDA_NVRTC_LIBNAME", compiler, TRUE);

@@ -477,15 +477,14 @@ TEST (no_cache_is_no_harm)
 
   g_free (folder_write ("file", ""));
   for (i = 0; i < G_N_ELEMENTS (places); i++) {
-    gchar *place = g_path_is_absolute (places[i])
-                       ? g_strdup (places[i])
-                       : g_build_filename (folder, places[i], NULL);
+    g_autofree gchar *place = g_path_is_absolute (places[i])
+                                  ? g_strdup (places[i])
+                                  : g_build_filename (folder, places[i], NULL);
 
     g_setenv ("VKGDR_CACHE_DIR", place, TRUE);
     n = n_compilations;
     assert_compiles (&hopper, SOURCE, TRUE);
     assert_compiles (&hopper, SOURCE, TRUE);
     fail_unless_equals_int (n_compilations, n + 2);
-    g_free (place);
   }
 }

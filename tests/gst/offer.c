@@ -20,25 +20,6 @@ static const gchar *streams[] = { AUDIO, BYTES };
 
 /* --- access -------------------------------------------------------------- */
 
-static GstStructure *
-stats_of (GstElement *pipeline, const gchar *name)
-{
-  g_autoptr (GstElement) e = gst_bin_get_by_name (GST_BIN (pipeline), name);
-  GstStructure *stats = NULL;
-
-  g_object_get (e, "stats", &stats, NULL);
-  return stats;
-}
-
-static guint64
-figure_of (GstStructure *stats, const gchar *field)
-{
-  guint64 value = G_MAXUINT64;
-
-  fail_unless (gst_structure_get_uint64 (stats, field, &value), "no %s", field);
-  return value;
-}
-
 /* Plays to the end, and does not stop the pipeline. */
 static void
 play_on (GstElement *pipeline)
@@ -63,20 +44,19 @@ check_access (
       test_launch ("%s vkgdrupload name=up access=%s ! vkgdrdownload ! "
                    "fakesink sync=false",
           stream, property);
-  gboolean staged = expected == GST_VKGDR_ACCESS_STAGED;
+  const gchar *field =
+      expected == GST_VKGDR_ACCESS_STAGED ? "bytes-staged" : "bytes-direct";
+  g_autoptr (GstElement) up = gst_bin_get_by_name (GST_BIN (pipeline), "up");
+  g_autoptr (GstStructure) stats = NULL;
   gint access = -1;
-  GstStructure *stats;
 
   play_on (pipeline);
-  stats = stats_of (pipeline, "up");
+  g_object_get (up, "stats", &stats, NULL);
   fail_unless (
       gst_structure_get_enum (stats, "access", GST_TYPE_VKGDR_ACCESS, &access));
-  fail_unless (figure_of (stats, "bytes") > 0);
-  fail_unless_equals_uint64 (
-      figure_of (stats, staged ? "bytes-staged" : "bytes-direct"),
-      figure_of (stats, "bytes"));
   fail_unless_equals_int (access, expected);
-  gst_structure_free (stats);
+  fail_unless (test_stat (up, "bytes") > 0);
+  fail_unless_equals_uint64 (test_stat (up, field), test_stat (up, "bytes"));
   gst_element_set_state (pipeline, GST_STATE_NULL);
 }
 
@@ -259,7 +239,6 @@ TEST_LOOP (a_frame_that_is_still_mapped, 4)
   g_autoptr (GstBuffer) buffer = gst_buffer_new (), result = NULL;
   GstMapInfo maps[2], map;
   GstMemory *memory;
-  g_autoptr (GstStructure) stats = NULL;
   guint i;
 
   test_set_debug ("bar");
@@ -287,6 +266,5 @@ TEST_LOOP (a_frame_that_is_still_mapped, 4)
   fail_unless (test_matches (map.data, 800, 0));
   fail_unless (test_matches (map.data + 800, 800, 1));
   gst_buffer_unmap (result, &map);
-  g_object_get (up, "stats", &stats, NULL);
-  fail_unless_equals_uint64 (figure_of (stats, "bytes-untouched"), 0);
+  fail_unless_equals_uint64 (test_stat (up, "bytes-untouched"), 0);
 }

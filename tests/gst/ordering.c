@@ -309,19 +309,15 @@ TEST_LOOP (no_frame_of_any_stream_is_torn, G_N_ELEMENTS (variants))
  * could test this. */
 TEST (stream_that_writes_waits_for_all_readers)
 {
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   g_autoptr (GstVkgdrStream) writer = test_stream_new (test_context);
   g_autoptr (GstMemory) memory = test_memory_new (test_context, 5000);
   g_autofree guint8 *newer = g_malloc (5000);
   GstVkgdrStream *readers[2];
   GstMemory *fetched[2];
-  GstMapInfo map;
   guint i;
 
-  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
-  test_fill (map.data, map.size, 1);
-  gst_memory_unmap (memory, &map);
+  test_write (memory, 1);
   for (i = 0; i < 2; i++) {
     readers[i] = test_stream_new (test_context);
     fetched[i] = gst_vkgdr_allocator_alloc_pinned (allocator, 5000, NULL);
@@ -335,15 +331,11 @@ TEST (stream_that_writes_waits_for_all_readers)
   fail_unless (gst_vkgdr_stream_synchronize (writer, NULL));
 
   for (i = 0; i < 2; i++) {
-    fail_unless (gst_memory_map (fetched[i], &map, GST_MAP_READ));
-    fail_unless (test_matches (map.data, map.size, 1));
-    gst_memory_unmap (fetched[i], &map);
+    test_assert_read (fetched[i], 1);
     gst_memory_unref (fetched[i]);
     gst_object_unref (readers[i]);
   }
-  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
-  fail_unless (test_matches (map.data, map.size, 2));
-  gst_memory_unmap (memory, &map);
+  test_assert_read (memory, 2);
 }
 
 /* --- no thread waits without need ---------------------------------------- */
@@ -449,7 +441,7 @@ static void
 feed_pull_all (Feed *feed)
 {
   for (; feed->pulled < feed->pushed; feed->pulled++) {
-    GstBuffer *buffer = gst_harness_pull (feed->harness);
+    g_autoptr (GstBuffer) buffer = gst_harness_pull (feed->harness);
     GstMapInfo map;
     gsize i;
 
@@ -461,7 +453,6 @@ feed_pull_all (Feed *feed)
     fail_unless (
         i == map.size, "frame %u is torn at %u", feed->pulled, (guint) i);
     gst_buffer_unmap (buffer, &map);
-    gst_buffer_unref (buffer);
   }
 }
 
@@ -673,8 +664,7 @@ write_and_read (
 
 TEST_IF (host_memory_of_a_pool, !test_hides_vulkan ())
 {
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   g_autoptr (GstBufferPool) pool = pool_new (POOL_SIZE);
   guint i;
@@ -762,8 +752,7 @@ TEST (written_frames_share_a_staging_buffer)
 TEST_IF (unused_staging_buffers_are_freed, !test_is_on_valgrind ())
 {
   const gsize size = 100 * 1024 * 1024, limit = 256 * 1024 * 1024;
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   GstBufferPool *pool = pool_new (size);
   GstBuffer *held[3];
   GstMapInfo maps[3];
@@ -805,8 +794,6 @@ note_memory (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
  * access, and 1 for staged access. */
 TEST_RANGE (host_memory_of_a_pipeline, test_hides_vulkan () ? 1 : 0, 2)
 {
-  g_autoptr (GstContext) context =
-      gst_vkgdr_context_to_gst_context (test_context);
   g_autoptr (GHashTable) memories = g_hash_table_new (NULL, NULL);
   g_autoptr (GstElement) pipeline = test_launch (
       "testframes num-buffers=200 ! "
@@ -820,7 +807,7 @@ TEST_RANGE (host_memory_of_a_pipeline, test_hides_vulkan () ? 1 : 0, 2)
 
   gst_pad_add_probe (
       pad, GST_PAD_PROBE_TYPE_BUFFER, note_memory, memories, NULL);
-  gst_element_set_context (pipeline, context);
+  test_set_context (pipeline, test_context);
   count_pinned ();
   test_play (pipeline);
   if (__i__ == 0)

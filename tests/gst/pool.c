@@ -229,9 +229,9 @@ write_patterns (GstBufferPool *pool, guint n, GstMapFlags flags)
   guint i;
 
   for (i = 0; i < n; i++) {
-    GstBuffer *buffer = acquire (pool);
+    g_autoptr (GstBuffer) buffer = acquire (pool);
     GstMapInfo map;
-    guint8 *data;
+    g_autofree guint8 *data = NULL;
 
     fail_unless (gst_buffer_map (buffer, &map, flags));
     /* The window is slow to read. */
@@ -243,8 +243,6 @@ write_patterns (GstBufferPool *pool, guint n, GstMapFlags flags)
     gst_buffer_unmap (buffer, &map);
     data = test_device_bytes (gst_buffer_peek_memory (buffer, 0));
     fail_unless (test_matches (data, SIZE, i));
-    g_free (data);
-    gst_buffer_unref (buffer);
   }
 }
 
@@ -269,7 +267,7 @@ TEST_IF (wish_reaches_the_memory, !test_hides_vulkan ())
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (access); i++) {
-    GstBuffer *buffer;
+    g_autoptr (GstBuffer) buffer = NULL;
     GstMemory *memory;
     GstMapInfo map;
 
@@ -281,7 +279,6 @@ TEST_IF (wish_reaches_the_memory, !test_hides_vulkan ())
         map.data == gst_vkgdr_memory_get_host_pointer (memory),
         access[i] == GST_VKGDR_ACCESS_DIRECT);
     gst_memory_unmap (memory, &map);
-    gst_buffer_unref (buffer);
   }
   free_pool (pool);
 }
@@ -404,7 +401,7 @@ TEST (failed_start_leaves_nothing)
   test_context = gst_vkgdr_context_new (-1, NULL);
   if (!test_context) /* there is no software device */
     return;
-  allocator = gst_vkgdr_context_get_allocator (test_context);
+  allocator = test_allocator ();
   pool = gst_vkgdr_buffer_pool_new (test_context);
   config = gst_buffer_pool_get_config (pool);
   gst_buffer_pool_config_set_params (config, NULL, 8 * 1024 * 1024, 4, 0);
@@ -576,7 +573,7 @@ TEST (planes_of_textures)
   guint i, k;
 
   for (i = 0; i < G_N_ELEMENTS (formats); i++) {
-    GstBuffer *buffer = acquire_textures (formats[i], TRUE);
+    g_autoptr (GstBuffer) buffer = acquire_textures (formats[i], TRUE);
     const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
 
     fail_unless (meta != NULL);
@@ -585,7 +582,6 @@ TEST (planes_of_textures)
       fail_unless (meta->offset[k] % 512 == 0,
           "plane %u begins at %" G_GSIZE_FORMAT, k, meta->offset[k]);
     }
-    gst_buffer_unref (buffer);
   }
 }
 
@@ -598,12 +594,11 @@ TEST (alignment_of_textures)
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (paddings); i++) {
-    GstBuffer *buffer = acquire_textures_with (
+    g_autoptr (GstBuffer) buffer = acquire_textures_with (
         "video/x-raw,format=I420,width=1920,height=1080", TRUE, &paddings[i]);
     const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
 
     fail_unless_equals_uint64 (meta->offset[1], offsets[i]);
-    gst_buffer_unref (buffer);
   }
 }
 

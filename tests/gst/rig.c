@@ -114,9 +114,9 @@ rig_wait_message (Rig *rig, GstMessageType type, guint ms)
   gchar *text = NULL;
 
   while (!text) {
-    GstMessage *message =
+    g_autoptr (GstMessage) message =
         gst_bus_timed_pop_filtered (rig->bus, ms * GST_MSECOND, types);
-    GError *error = NULL;
+    g_autoptr (GError) error = NULL;
 
     if (!message)
       return NULL;
@@ -133,8 +133,6 @@ rig_wait_message (Rig *rig, GstMessageType type, guint ms)
           GST_MESSAGE_TYPE (message) == type, "warning: %s", error->message);
       text = g_strdup (error->message);
     }
-    g_error_free (error);
-    gst_message_unref (message);
   }
   return text;
 }

@@ -147,8 +147,6 @@ TEST_FIXTURE (test_setup_bar, test_teardown);
 TEST_LOOP (rows, G_N_ELEMENTS (rows))
 {
   guint n_frames = test_is_slow () ? FRAMES_SLOW : FRAMES;
-  g_autoptr (GstContext) context =
-      gst_vkgdr_context_to_gst_context (test_context);
   gboolean has_other = rows[__i__].n_others > 0;
   Sink sink, other;
   g_autoptr (GstElement) pipeline = NULL;
@@ -159,7 +157,7 @@ TEST_LOOP (rows, G_N_ELEMENTS (rows))
       "video/x-raw,format=GRAY8,width=%d,height=%d,framerate=1000/1 "
       "! vkgdrupload%s",
       n_frames, WIDTH, HEIGHT, rows[__i__].filters);
-  gst_element_set_context (pipeline, context);
+  test_set_context (pipeline, test_context);
   set_sources (pipeline);
   set_sink (pipeline, "sink", &sink, rows[__i__].n_filters);
   if (has_other)

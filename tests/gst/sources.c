@@ -368,10 +368,9 @@ TEST (options_are_translated)
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (spellings); i++) {
-    gchar *nvrtc = spell (spellings[i].text);
+    g_autofree gchar *nvrtc = spell (spellings[i].text);
 
     fail_unless_equals_string (nvrtc, spellings[i].nvrtc);
-    g_free (nvrtc);
   }
 }
 
@@ -383,13 +382,12 @@ TEST (unknown_options_are_refused)
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (wrong); i++) {
-    GError *error = NULL;
+    g_autoptr (GError) error = NULL;
 
     fail_unless (
         gst_vkgdr_compile_options_new_from_string (wrong[i], &error) == NULL,
         "%s", wrong[i]);
     g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
-    g_error_free (error);
   }
 }
 

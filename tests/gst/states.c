@@ -151,10 +151,7 @@ check_element (const gchar *name,
   fail_unless (element != NULL, "there is no %s", name);
   gst_element_set_bus (element, bus);
   if (context) {
-    GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
-
-    gst_element_set_context (element, wrapped);
-    gst_context_unref (wrapped);
+    test_set_context (element, context);
   }
   walk (alone_order (context != NULL), visit, element);
   fail_unless (
@@ -237,15 +234,12 @@ on_handoff (GstElement *sink, GstBuffer *buffer, GstPad *pad, gpointer frames)
 static void
 run_init (Run *run, const gchar *description)
 {
-  GstContext *wrapped = gst_vkgdr_context_to_gst_context (test_context);
-
   memset (run, 0, sizeof (*run));
   run->pipeline = test_launch ("%s", description);
   run->bus = gst_element_get_bus (run->pipeline);
-  run->allocator = gst_vkgdr_context_get_allocator (test_context);
+  run->allocator = test_allocator ();
   run->sink = gst_bin_get_by_name (GST_BIN (run->pipeline), "sink");
-  gst_element_set_context (run->pipeline, wrapped);
-  gst_context_unref (wrapped);
+  test_set_context (run->pipeline, test_context);
   g_object_set (run->sink, "signal-handoffs", TRUE, NULL);
   g_signal_connect (
       run->sink, "handoff", G_CALLBACK (on_handoff), &run->frames);

@@ -113,13 +113,7 @@ check_pads (GPtrArray *buffers, guint i, const gchar *pads)
 static guint64
 get_stat (GstElement *pipeline, const gchar *field)
 {
-  g_autoptr (GstElement) tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
-  g_autoptr (GstStructure) stats = NULL;
-  guint64 value = 0;
-
-  g_object_get (tensor, "stats", &stats, NULL);
-  fail_unless (gst_structure_get_uint64 (stats, field, &value));
-  return value;
+  return test_stat_of (pipeline, "t", field);
 }
 
 /* --- one pad ------------------------------------------------------------- */
@@ -174,11 +168,10 @@ TEST (restart)
   guint i;
 
   for (i = 0; i < 3; i++) {
-    GPtrArray *buffers = test_play_buffers (pipeline);
+    g_autoptr (GPtrArray) buffers = test_play_buffers (pipeline);
 
     fail_unless_equals_int (buffers->len, 3);
     fail_unless_equals_int (meta_of (buffers, 2)->n_frames, 1);
-    g_ptr_array_unref (buffers);
   }
 }
 
@@ -197,13 +190,12 @@ count_blocks (GstVkgdrContext *context)
 TEST (stop_in_a_batch)
 {
   g_autoptr (GstVkgdrContext) context = test_context_new ();
-  g_autoptr (GstContext) wrapped = gst_vkgdr_context_to_gst_context (context);
   GstElement *pipeline = test_launch (
       "testframes num-buffers=3 ! video/x-raw,width=8,height=8 ! vkgdrupload "
       "! t. testframes num-buffers=500 ! video/x-raw,width=8,height=8 ! "
       "identity sleep-time=1000 ! vkgdrupload ! t. " TENSOR ("batch=400"));
 
-  gst_element_set_context (pipeline, wrapped);
+  test_set_context (pipeline, context);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   while (get_stat (pipeline, "frames") < 2)
     g_usleep (1000);
@@ -416,11 +408,10 @@ TEST_LOOP (many_sources, 2)
   g_autoptr (GPtrArray) buffers = NULL;
 
   for (i = 0; i < MANY; i++) {
-    gchar *name = g_strdup_printf ("s%u", i);
+    g_autofree gchar *name = g_strdup_printf ("s%u", i);
 
     queue_frames (
         pipeline, name, value_of_many (i, 0), FRAMES_OF_MANY, FRAME_TIME);
-    g_free (name);
   }
   buffers = test_play_buffers (pipeline);
   fail_unless_equals_int (buffers->len, MANY * FRAMES_OF_MANY / batch);
@@ -1003,11 +994,9 @@ TEST (flush_of_one_pad)
   g_autoptr (GstElement) tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
   g_autoptr (GstPad) pad = gst_element_request_pad_simple (tensor, "sink_1");
   g_autoptr (GstCaps) caps = gst_caps_from_string (STREAM_CAPS);
-  g_autoptr (GstContext) context =
-      gst_vkgdr_context_to_gst_context (test_context);
   guint i;
 
-  gst_element_set_context (pipeline, context);
+  test_set_context (pipeline, test_context);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   for (i = 0; i < N_FLUSHES; i++)
     stream_and_flush (pad, caps, i % 100);
@@ -1018,17 +1007,16 @@ TEST (flush_of_one_pad)
 /* The only pad is released while the element negotiates its caps. */
 TEST (release_in_negotiation)
 {
-  g_autoptr (GstContext) context =
-      gst_vkgdr_context_to_gst_context (test_context);
   g_autoptr (GstCaps) caps = gst_caps_from_string (STREAM_CAPS);
   guint i;
 
   for (i = 0; i < N_RELEASES; i++) {
-    GstElement *pipeline = test_launch ("vkgdrtensor name=t ! fakesink");
+    g_autoptr (GstElement) pipeline =
+        test_launch ("vkgdrtensor name=t ! fakesink");
     GstElement *tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
     GstPad *pad = gst_element_request_pad_simple (tensor, "sink_0");
 
-    gst_element_set_context (pipeline, context);
+    test_set_context (pipeline, test_context);
     gst_element_set_state (pipeline, GST_STATE_PLAYING);
     begin_stream (pad, caps);
     push_frame (pad, 0);
@@ -1037,7 +1025,6 @@ TEST (release_in_negotiation)
     gst_object_unref (pad);
     gst_object_unref (tensor);
     gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_object_unref (pipeline);
   }
 }
 
@@ -1058,7 +1045,7 @@ TEST (live)
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   for (i = 0; i < 5; i++) {
-    GstSample *sample =
+    g_autoptr (GstSample) sample =
         gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 20 * GST_SECOND);
 
     fail_unless (sample != NULL, "batch %u did not come", i);
@@ -1066,7 +1053,6 @@ TEST (live)
         gst_vkgdr_buffer_get_tensor_batch_meta (gst_sample_get_buffer (sample))
             ->n_frames,
         1);
-    gst_sample_unref (sample);
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
 }

@@ -49,16 +49,13 @@ run (Work work, const gchar *debug)
 {
   Crowd crowd = { .work = work };
   GThread *threads[N_THREADS];
-  GstMapInfo map;
   guint i;
 
   test_set_debug (debug);
   crowd.context = test_context_new ();
   crowd.allocator = gst_vkgdr_context_get_allocator (crowd.context);
   crowd.memory = test_memory_new (crowd.context, SIZE);
-  fail_unless (gst_memory_map (crowd.memory, &map, GST_MAP_WRITE));
-  test_fill (map.data, map.size, 1);
-  gst_memory_unmap (crowd.memory, &map);
+  test_write (crowd.memory, 1);
 
   for (i = 0; i < N_THREADS; i++)
     threads[i] = g_thread_new ("member", member, &crowd);
@@ -98,15 +95,12 @@ TEST_LOOP (one_memory_many_streams, G_N_ELEMENTS (debugs))
 static void
 read_and_launch (Crowd *crowd, GstVkgdrStream *stream, gint me)
 {
-  GstMapInfo map;
 
   if (me == 0) {
     access_from_streams (crowd, stream, 1);
     return;
   }
-  fail_unless (gst_memory_map (crowd->memory, &map, GST_MAP_READ));
-  fail_unless (test_matches (map.data, map.size, 1));
-  gst_memory_unmap (crowd->memory, &map);
+  test_assert_read (crowd->memory, 1);
 }
 
 TEST_LOOP (one_memory_many_readers, G_N_ELEMENTS (debugs))

@@ -159,8 +159,6 @@ static void
 play (Reader *reader, const gchar *upload)
 {
   GstAppSinkCallbacks callbacks = { .new_sample = on_sample };
-  g_autoptr (GstContext) context =
-      gst_vkgdr_context_to_gst_context (test_context);
   g_autoptr (GstElement) pipeline = test_launch (
       "testframes num-buffers=%u ! "
       "video/x-raw,format=GRAY8,width=%d,height=%d,framerate=1000/1 ! "
@@ -172,7 +170,7 @@ play (Reader *reader, const gchar *upload)
       gst_bin_get_by_name (GST_BIN (pipeline), "sink");
 
   gst_app_sink_set_callbacks (GST_APP_SINK (sink), &callbacks, reader, NULL);
-  gst_element_set_context (pipeline, context);
+  test_set_context (pipeline, test_context);
   test_play (pipeline);
 }
 

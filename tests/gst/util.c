@@ -82,18 +82,60 @@ test_teardown (void)
   gst_object_unref (test_context);
 }
 
+void
+test_set_context (GstElement *element, GstVkgdrContext *context)
+{
+  g_autoptr (GstContext) wrapped = gst_vkgdr_context_to_gst_context (context);
+
+  gst_element_set_context (element, wrapped);
+}
+
 GstHarness *
 test_harness_new (GstElement *element)
 {
-  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
   GstHarness *h;
 
   gst_object_ref_sink (element);
-  gst_element_set_context (element, context);
-  gst_context_unref (context);
+  test_set_context (element, test_context);
   h = gst_harness_new_with_element (element, "sink", "src");
   gst_object_unref (element);
   return h;
+}
+
+GstHarness *
+test_harness_parse (const gchar *description)
+{
+  GError *error = NULL;
+  GstElement *bin = gst_parse_bin_from_description (description, TRUE, &error);
+
+  fail_unless (bin != NULL, "%s", error ? error->message : "");
+  return test_harness_new (bin);
+}
+
+guint64
+test_stat (GstElement *element, const gchar *field)
+{
+  g_autoptr (GstStructure) stats = NULL;
+  guint64 value = 0;
+
+  g_object_get (element, "stats", &stats, NULL);
+  fail_unless (gst_structure_get_uint64 (stats, field, &value), "%s has no %s",
+      GST_OBJECT_NAME (element), field);
+  return value;
+}
+
+guint64
+test_stat_of (GstElement *bin, const gchar *name, const gchar *field)
+{
+  g_autoptr (GstElement) element = gst_bin_get_by_name (GST_BIN (bin), name);
+
+  return test_stat (element, field);
+}
+
+GstVkgdrAllocator *
+test_allocator (void)
+{
+  return gst_vkgdr_context_get_allocator (test_context);
 }
 
 #define AGAIN "TEST_AGAIN"
@@ -269,6 +311,43 @@ test_matches (const guint8 *data, gsize size, guint seed)
   return TRUE;
 }
 
+void
+test_write (GstMemory *memory, guint seed)
+{
+  GstMapInfo map;
+
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  test_fill (map.data, map.size, seed);
+  gst_memory_unmap (memory, &map);
+}
+
+void
+test_assert_read (GstMemory *memory, guint seed)
+{
+  GstMapInfo map;
+
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
+  fail_unless_equals_uint64 (map.size, memory->size);
+  fail_unless (test_matches (map.data, map.size, seed));
+  gst_memory_unmap (memory, &map);
+}
+
+void
+test_assert_device (GstMemory *memory, guint seed)
+{
+  g_autofree guint8 *data = test_device_bytes (memory);
+
+  fail_unless (test_matches (data, memory->size, seed));
+}
+
+void
+test_assert_error (GError **error, gint code)
+{
+  fail_unless (g_error_matches (*error, GST_VKGDR_ERROR, code), "%s",
+      *error ? (*error)->message : "there is no error");
+  g_clear_error (error);
+}
+
 guint
 test_count_fds (void)
 {
@@ -290,12 +369,10 @@ list_fds (void)
   const gchar *name;
 
   while ((name = g_dir_read_name (dir))) {
-    gchar *path = g_build_filename ("/proc/self/fd", name, NULL);
-    gchar *target = g_file_read_link (path, NULL);
+    g_autofree gchar *path = g_build_filename ("/proc/self/fd", name, NULL);
+    g_autofree gchar *target = g_file_read_link (path, NULL);
 
     g_string_append_printf (list, "\n  %s %s", name, target ? target : "");
-    g_free (target);
-    g_free (path);
   }
   g_dir_close (dir);
   return g_string_free (list, FALSE);
@@ -376,14 +453,13 @@ test_play_error_with (GstElement *pipeline, const gchar *word)
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   while (!error || !strstr (error->message, word)) {
-    GstMessage *message =
+    g_autoptr (GstMessage) message =
         gst_bus_timed_pop_filtered (bus, 50 * GST_SECOND, GST_MESSAGE_ERROR);
 
     fail_unless (message != NULL, "no error has \"%s\"; the last one: %s", word,
         error ? error->message : "none");
     g_clear_error (&error);
     gst_message_parse_error (message, &error, NULL);
-    gst_message_unref (message);
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
   return error;

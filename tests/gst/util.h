@@ -43,6 +43,15 @@ void test_teardown (void);
 /* Returns a harness of @element (floating, taken), which uses @test_context. So
  * it accepts memory of that context. */
 GstHarness *test_harness_new (GstElement *element);
+GstHarness *test_harness_parse (const gchar *description);
+
+/* Makes an element or a pipeline use @context. */
+void test_set_context (GstElement *element, GstVkgdrContext *context);
+
+/* Returns a number of the property `stats` of @element, or of the element @name
+ * in @bin. Fails the test if there is none. */
+guint64 test_stat (GstElement *element, const gchar *field);
+guint64 test_stat_of (GstElement *bin, const gchar *name, const gchar *field);
 
 /* Runs the case @name in a process of its own, whose end is part of the test.
  * The environment variable TEST_AGAIN is set to @value there, and test_again ()
@@ -61,6 +70,9 @@ GstVkgdrFunction *test_function_new (
  * none. */
 GstMemory *test_memory_new (GstVkgdrContext *context, gsize size);
 
+/* Returns a new reference to the allocator of @test_context. */
+GstVkgdrAllocator *test_allocator (void);
+
 /* Returns a buffer of @test_context whose memory shares its allocation with no
  * other memory. */
 GstBuffer *test_exportable_buffer_new (gsize size);
@@ -75,6 +87,15 @@ void test_download (GstMemory *memory, gpointer data, GstVkgdrStream *stream);
 /* Returns the content on the device, which is transferred without a mapping.
  * The caller frees it. */
 guint8 *test_device_bytes (GstMemory *memory);
+
+/* Writes pattern number @seed to all bytes of a memory; fails the test unless
+ * the CPU reads this pattern, or the device has it. */
+void test_write (GstMemory *memory, guint seed);
+void test_assert_read (GstMemory *memory, guint seed);
+void test_assert_device (GstMemory *memory, guint seed);
+
+/* Fails the test unless @error is GST_VKGDR_ERROR and @code. Clears it. */
+void test_assert_error (GError **error, gint code);
 
 /* Returns the byte at @i of pattern number @seed. */
 guint8 test_pattern (gsize i, guint seed);

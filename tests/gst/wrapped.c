@@ -26,15 +26,12 @@ static Owner owner;
 static void
 setup (void)
 {
-  GstMapInfo map;
 
   test_setup_bar ();
   memset (&owner, 0, sizeof (owner));
   owner.storage = test_memory_new (test_context, SIZE);
-  owner.allocator = gst_vkgdr_context_get_allocator (test_context);
-  fail_unless (gst_memory_map (owner.storage, &map, GST_MAP_WRITE));
-  test_fill (map.data, map.size, 1);
-  gst_memory_unmap (owner.storage, &map);
+  owner.allocator = test_allocator ();
+  test_write (owner.storage, 1);
 }
 
 /* Waits until a thread of the library has released its references. */
@@ -103,14 +100,6 @@ count_released (void)
   return g_atomic_int_get (&owner.released);
 }
 
-static void
-assert_bytes (GstMemory *memory, guint seed)
-{
-  g_autofree guint8 *data = test_device_bytes (memory);
-
-  fail_unless (test_matches (data, SIZE, seed));
-}
-
 TEST_PARALLEL (2);
 
 /* --- memory of other libraries ------------------------------------------- */
@@ -142,17 +131,12 @@ TEST (is_memory_beside_the_window)
 TEST (cpu_reads_and_writes_it)
 {
   GstMemory *memory = wrap (0);
-  GstMapInfo map;
 
-  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
-  fail_unless (test_matches (map.data, SIZE, 1));
-  gst_memory_unmap (memory, &map);
-  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
-  test_fill (map.data, SIZE, 2);
-  gst_memory_unmap (memory, &map);
+  test_assert_read (memory, 1);
+  test_write (memory, 2);
   gst_memory_unref (memory);
   fail_unless (gst_vkgdr_context_synchronize (test_context, NULL));
-  assert_bytes (owner.storage, 2);
+  test_assert_device (owner.storage, 2);
 }
 
 TEST (readonly_is_not_written)
@@ -392,7 +376,7 @@ TEST (copies_are_our_own)
       test_hides_vulkan () || gst_vkgdr_memory_get_host_pointer (copy) != NULL);
   fail_unless (gst_vkgdr_memory_wait_idle (copy, NULL));
   gst_memory_unref (memory);
-  assert_bytes (copy, 1);
+  test_assert_device (copy, 1);
 }
 
 TEST (what_cannot_be_wrapped)
@@ -418,9 +402,7 @@ TEST (what_cannot_be_wrapped)
 
     fail_if (gst_vkgdr_allocator_alloc_wrapped (owner.allocator, bad[i].pointer,
         bad[i].size, 0, release, &owner, &error));
-    fail_unless (
-        g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
-    g_clear_error (&error);
+    test_assert_error (&error, GST_VKGDR_ERROR_ARGUMENT);
   }
   fail_unless_equals_int (count_released (), 0);
 }
@@ -458,9 +440,7 @@ TEST (mapping)
   fail_unless (gst_memory_map (owner.storage, &map, GST_MAP_WRITE));
   fail_if (
       gst_vkgdr_mapping_new (owner.storage, GST_MAP_READ, NULL, NULL, &error));
-  fail_unless (
-      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
-  g_clear_error (&error);
+  test_assert_error (&error, GST_VKGDR_ERROR_ARGUMENT);
   gst_memory_unmap (owner.storage, &map);
   gst_vkgdr_mapping_unref (mapping);
   gst_vkgdr_mapping_unref (mapping);
@@ -497,7 +477,7 @@ TEST (tensor_there_and_back)
   fail_unless_equals_int (tensor->dl_tensor.dtype.code, kDLUInt);
   memory = gst_vkgdr_memory_new_from_dlpack (test_context, tensor, 0, NULL);
   fail_unless (memory != NULL);
-  assert_bytes (memory, 1);
+  test_assert_device (memory, 1);
   fail_if (gst_memory_map (owner.storage, &map, GST_MAP_WRITE));
   gst_memory_unref (memory);
   fail_unless (gst_memory_map (owner.storage, &map, GST_MAP_WRITE));
@@ -550,7 +530,7 @@ TEST (tensor_without_deleter)
       gst_vkgdr_memory_new_from_dlpack (test_context, &tensor, 0, NULL);
 
   fail_unless (memory != NULL);
-  assert_bytes (memory, 1);
+  test_assert_device (memory, 1);
   gst_memory_unref (memory);
   fail_unless_equals_int (count_released (), 0);
 }

@@ -19,32 +19,6 @@
 
 #define N_ELEMENTS(array) (sizeof (array) / sizeof ((array)[0]))
 
-static uint8_t
-pattern (size_t i, unsigned int seed)
-{
-  return (uint8_t) (i * 7 + i / 251 + seed);
-}
-
-static void
-fill (uint8_t *bytes, size_t size, unsigned int seed)
-{
-  size_t i;
-
-  for (i = 0; i < size; i++)
-    bytes[i] = pattern (i, seed);
-}
-
-static void
-check (const uint8_t *bytes, size_t size, unsigned int seed)
-{
-  size_t i;
-
-  for (i = 0; i < size; i++) {
-    if (bytes[i] != pattern (i, seed))
-      ck_abort_msg ("byte %zu differs", i);
-  }
-}
-
 TEST_REQUIRE (test_require_device);
 
 /* --- allocation ---------------------------------------------------------- */
@@ -143,7 +117,7 @@ TEST (memory_may_outlive_the_handle)
   vkgdr_memory_t mem = test_alloc (g, SIZE);
 
   vkgdr_close (g);
-  fill (vkgdr_memory_get_host_ptr (mem), SIZE, 1);
+  test_fill (vkgdr_memory_get_host_ptr (mem), SIZE, 1);
   vkgdr_memory_flush (mem, 0, SIZE);
   assert_no_error ();
   vkgdr_memory_free (mem);
@@ -184,21 +158,21 @@ check_both_ways (uint32_t flags)
   uint8_t *host = vkgdr_memory_get_host_ptr (mem);
   uint8_t *bytes = malloc (SIZE);
 
-  fill (host, SIZE, 1);
+  test_fill (host, SIZE, 1);
   vkgdr_memory_flush (mem, 0, SIZE);
   assert_no_error ();
   memset (bytes, 0, SIZE);
   ck_assert_int_eq (cu->cuMemcpyDtoH (bytes, device, SIZE), CUDA_SUCCESS);
-  check (bytes, SIZE, 1);
+  ck_assert (test_matches (bytes, SIZE, 1));
 
-  fill (bytes, SIZE, 2);
+  test_fill (bytes, SIZE, 2);
   vkgdr_copy_to_bar (host, bytes, SIZE, 0);
   vkgdr_memory_flush (mem, 0, SIZE);
   memset (bytes, 0, SIZE);
   ck_assert_int_eq (cu->cuMemcpyDtoH (bytes, device, SIZE), CUDA_SUCCESS);
-  check (bytes, SIZE, 2);
+  ck_assert (test_matches (bytes, SIZE, 2));
 
-  fill (bytes, SIZE, 3);
+  test_fill (bytes, SIZE, 3);
   /* A copy from pageable memory may return before it is complete. */
   ck_assert_int_eq (cu->cuMemcpyHtoD (device, bytes, SIZE), CUDA_SUCCESS);
   ck_assert_int_eq (cu->cuCtxSynchronize (), CUDA_SUCCESS);
@@ -206,7 +180,7 @@ check_both_ways (uint32_t flags)
   assert_no_error ();
   memset (bytes, 0, SIZE);
   vkgdr_copy_from_bar (bytes, host, SIZE);
-  check (bytes, SIZE, 3);
+  ck_assert (test_matches (bytes, SIZE, 3));
 
   free (bytes);
   vkgdr_memory_free (mem);
@@ -245,7 +219,7 @@ TEST (a_descriptor_is_another_way_in)
   ck_assert_int_eq (fstat (fd, &status), 0);
   ck_assert_int_eq (test_count_fds (), before + 1);
 
-  fill (vkgdr_memory_get_host_ptr (mem), SIZE, 4);
+  test_fill (vkgdr_memory_get_host_ptr (mem), SIZE, 4);
   vkgdr_memory_flush (mem, 0, SIZE);
   handle.handle.fd = fd;
   ck_assert_int_eq (
@@ -254,7 +228,7 @@ TEST (a_descriptor_is_another_way_in)
       cu->cuExternalMemoryGetMappedBuffer (&device, external, &buffer),
       CUDA_SUCCESS);
   ck_assert_int_eq (cu->cuMemcpyDtoH (bytes, device, SIZE), CUDA_SUCCESS);
-  check (bytes, SIZE, 4);
+  ck_assert (test_matches (bytes, SIZE, 4));
   ck_assert_int_eq (cu->cuMemFree (device), CUDA_SUCCESS);
   ck_assert_int_eq (cu->cuDestroyExternalMemory (external), CUDA_SUCCESS);
   ck_assert_int_eq (test_count_fds (), before);

@@ -180,26 +180,11 @@ TEST (info_follows_allocations)
   vkgdr_close (g);
 }
 
-TEST (no_vulkan_loader)
-{
-  setenv ("VKGDR_VULKAN_LIBRARY", "/nonexistent/libvulkan.so.1", 1);
-  ck_assert_ptr_null (vkgdr_open (0, 0));
-  assert_error ("/nonexistent/libvulkan.so.1", "Vulkan loader", "libvulkan1");
-}
-
 TEST (another_library_is_no_loader)
 {
   setenv ("VKGDR_VULKAN_LIBRARY", "libm.so.6", 1);
   ck_assert_ptr_null (vkgdr_open (0, 0));
   assert_error ("libm.so.6", "vkGetInstanceProcAddr");
-}
-
-TEST (no_vulkan_driver)
-{
-  setenv ("VK_DRIVER_FILES", "/nonexistent.json", 1);
-  setenv ("VK_ICD_FILENAMES", "/nonexistent.json", 1);
-  ck_assert_ptr_null (vkgdr_open (0, 0));
-  assert_error ("nvidia_icd.json", "mesa-vulkan-drivers", "VK_DRIVER_FILES");
 }
 
 /* Opens a device without a window, and checks what the handle says about the
@@ -285,7 +270,7 @@ TEST (opens_without_vulkan_driver)
   setenv ("VK_ICD_FILENAMES", "/nonexistent.json", 1);
   use_without_window (open_without_window (VKGDR_OBSTACLE_VULKAN_DRIVER,
                           "Vulkan found no driver", "mesa-vulkan-drivers"),
-      "vkCreateInstance", "VK_DRIVER_FILES");
+      "nvidia_icd.json", "VK_DRIVER_FILES");
 }
 
 TEST (opens_without_host_visible_memory)

@@ -30,82 +30,49 @@ TEST (nothing_in_the_way)
   vkgdr_close (g);
 }
 
-TEST (no_such_device)
+/* What is in the way, and how much of the device is known all the same. */
+static const struct {
+  int device;
+  const char *variable, *value;
+  vkgdr_obstacle obstacle;
+  enum { NOTHING, CUDA_DRIVER, CUDA_DEVICE, VULKAN_DEVICE } known;
+  const char *word; /* of the error */
+} obstacles[] = {
+  { 12345, "VKGDR_DEBUG", "", VKGDR_OBSTACLE_CUDA_DEVICE, CUDA_DRIVER,
+      "12345" },
+  { 0, "VKGDR_DRIVER", "another", VKGDR_OBSTACLE_CUDA_DRIVER, NOTHING,
+      "VKGDR_DRIVER" },
+  { 0, "VKGDR_DEBUG", "nonsense", VKGDR_OBSTACLE_SETTINGS, NOTHING,
+      "nonsense" },
+  { 0, "VKGDR_VULKAN_LIBRARY", "/nonexistent/libvulkan.so.1",
+      VKGDR_OBSTACLE_VULKAN_LOADER, CUDA_DEVICE,
+      "/nonexistent/libvulkan.so.1" },
+  { 0, "VKGDR_VULKAN_LIBRARY", "libm.so.6", VKGDR_OBSTACLE_VULKAN_LOADER,
+      CUDA_DEVICE, "libm.so.6" },
+  { 0, "VK_DRIVER_FILES", "/nonexistent.json", VKGDR_OBSTACLE_VULKAN_DRIVER,
+      CUDA_DEVICE, "VK_DRIVER_FILES" },
+  { 0, "VKGDR_DEBUG", "no-vulkan", VKGDR_OBSTACLE_VULKAN_LOADER, CUDA_DEVICE,
+      "VKGDR_DEBUG=no-vulkan" },
+  { 0, "VKGDR_DEBUG", "no-window", VKGDR_OBSTACLE_WINDOW, VULKAN_DEVICE,
+      "device-local and host-visible" },
+};
+
+TEST_LOOP (obstacles, sizeof (obstacles) / sizeof (obstacles[0]))
 {
+  bool has_vulkan = obstacles[__i__].known == VULKAN_DEVICE;
+
   memset (&info, 0xff, sizeof (info));
-  ck_assert_int_eq (vkgdr_probe (12345, &info), VKGDR_OBSTACLE_CUDA_DEVICE);
-  assert_error ("12345");
-  ck_assert_str_eq (info.name, "");
-  ck_assert_int_ge (info.cuda_driver_version, 10000);
-}
-
-TEST (no_cuda_driver)
-{
-  memset (&info, 0xff, sizeof (info));
-  setenv ("VKGDR_DRIVER", "another", 1);
-  ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_CUDA_DRIVER);
-  assert_error ("VKGDR_DRIVER", "another");
-  ck_assert_str_eq (info.name, "");
-  ck_assert_int_eq (info.cuda_driver_version, 0);
-}
-
-TEST (wrong_settings)
-{
-  setenv ("VKGDR_DEBUG", "nonsense", 1);
-  ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_SETTINGS);
-  assert_error ("nonsense");
-}
-
-/* Checks that the description has the data of CUDA, and no data of Vulkan. */
-static void
-assert_cuda_is_known (void)
-{
-  ck_assert_str_ne (info.name, "");
-  ck_assert_int_ge (info.cuda_driver_version, 10000);
-  ck_assert_uint_eq (info.window_size, 0);
-  ck_assert_uint_eq (info.n_memory_types, 0);
-  ck_assert_str_eq (info.vulkan_driver, "");
-}
-
-TEST (no_vulkan_loader)
-{
-  setenv ("VKGDR_VULKAN_LIBRARY", "/nonexistent/libvulkan.so.1", 1);
-  ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_VULKAN_LOADER);
-  assert_error ("/nonexistent/libvulkan.so.1");
-  assert_cuda_is_known ();
-}
-
-TEST (another_library_is_no_loader)
-{
-  setenv ("VKGDR_VULKAN_LIBRARY", "libm.so.6", 1);
-  ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_VULKAN_LOADER);
-  assert_cuda_is_known ();
-}
-
-TEST (no_vulkan_driver)
-{
-  setenv ("VK_DRIVER_FILES", "/nonexistent.json", 1);
-  setenv ("VK_ICD_FILENAMES", "/nonexistent.json", 1);
-  ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_VULKAN_DRIVER);
-  assert_error ("VK_DRIVER_FILES");
-  assert_cuda_is_known ();
-}
-
-TEST (vulkan_hidden)
-{
-  setenv ("VKGDR_DEBUG", "no-vulkan", 1);
-  ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_VULKAN_LOADER);
-  assert_error ("VKGDR_DEBUG=no-vulkan");
-  assert_cuda_is_known ();
-}
-
-TEST (no_window)
-{
-  setenv ("VKGDR_DEBUG", "no-window", 1);
-  ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_WINDOW);
-  assert_error ("device-local and host-visible");
-  ck_assert_str_ne (info.vulkan_driver, "");
-  ck_assert_uint_gt (info.n_memory_types, 0);
+  setenv (obstacles[__i__].variable, obstacles[__i__].value, 1);
+  if (strcmp (obstacles[__i__].variable, "VK_DRIVER_FILES") == 0)
+    setenv ("VK_ICD_FILENAMES", obstacles[__i__].value, 1);
+  ck_assert_int_eq (
+      vkgdr_probe (obstacles[__i__].device, &info), obstacles[__i__].obstacle);
+  assert_error (obstacles[__i__].word);
+  ck_assert_int_eq (
+      info.cuda_driver_version >= 10000, obstacles[__i__].known >= CUDA_DRIVER);
+  ck_assert_int_eq (info.name[0] != 0, obstacles[__i__].known >= CUDA_DEVICE);
+  ck_assert_int_eq (info.vulkan_driver[0] != 0, has_vulkan);
+  ck_assert_int_eq (info.n_memory_types > 0, has_vulkan);
   ck_assert_uint_eq (info.window_size, 0);
   ck_assert_uint_eq (info.window_budget, 0);
 }

@@ -29,31 +29,6 @@
 #define PARENTS 1
 #define CHILDS 2
 
-static uint8_t
-pattern (size_t i, unsigned int seed)
-{
-  return (uint8_t) (i * 7 + i / 251 + seed);
-}
-
-static void
-fill (uint8_t *bytes, unsigned int seed)
-{
-  size_t i;
-
-  for (i = 0; i < SIZE; i++)
-    bytes[i] = pattern (i, seed);
-}
-
-static bool
-matches (const uint8_t *bytes, unsigned int seed)
-{
-  size_t i = 0;
-
-  while (i < SIZE && bytes[i] == pattern (i, seed))
-    i++;
-  return i == SIZE;
-}
-
 /* Writes through the host pointer if there is one, and otherwise by a
  * transfer. */
 static bool
@@ -62,7 +37,7 @@ write_bytes (vkgdr_memory_t mem, unsigned int seed)
   uint8_t *bytes = malloc (SIZE);
   CUresult result = CUDA_SUCCESS;
 
-  fill (bytes, seed);
+  test_fill (bytes, SIZE, seed);
   if (vkgdr_memory_get_host_ptr (mem)) {
     memcpy (vkgdr_memory_get_host_ptr (mem), bytes, SIZE);
     vkgdr_memory_flush (mem, 0, SIZE);
@@ -89,10 +64,10 @@ holds (vkgdr_memory_t mem, unsigned int seed)
   ok = vkgdr_driver_load ()->cuMemcpyDtoH (
            bytes, vkgdr_memory_get_device_ptr (mem), SIZE)
            == CUDA_SUCCESS
-       && matches (bytes, seed);
+       && test_matches (bytes, SIZE, seed);
   if (ok && vkgdr_memory_get_host_ptr (mem)) {
     vkgdr_memory_invalidate (mem, 0, SIZE);
-    ok = matches (vkgdr_memory_get_host_ptr (mem), seed);
+    ok = test_matches (vkgdr_memory_get_host_ptr (mem), SIZE, seed);
   }
   free (bytes);
   return ok;
@@ -728,9 +703,11 @@ TEST (device_memory_needs_no_window)
   imported = vkgdr_memory_import_fd (g, fd, &info);
   assert_no_error ();
   ck_assert_int_lt (fcntl (fd, F_GETFD), 0);
-  fill ((uint8_t *) (uintptr_t) vkgdr_memory_get_device_ptr (mem), PARENTS);
-  ck_assert (matches (
-      (uint8_t *) (uintptr_t) vkgdr_memory_get_device_ptr (imported), PARENTS));
+  test_fill (
+      (uint8_t *) (uintptr_t) vkgdr_memory_get_device_ptr (mem), SIZE, PARENTS);
+  ck_assert (test_matches (
+      (uint8_t *) (uintptr_t) vkgdr_memory_get_device_ptr (imported), SIZE,
+      PARENTS));
 
   /* The size of a driver's file descriptor is not known, but mapping fails if
    * it is too small. */

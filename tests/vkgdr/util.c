@@ -130,6 +130,31 @@ test_alloc (vkgdr_t g, size_t size)
   return mem;
 }
 
+uint8_t
+test_pattern (size_t i, unsigned int seed)
+{
+  return (uint8_t) (i * 7 + i / 251 + seed);
+}
+
+void
+test_fill (uint8_t *bytes, size_t size, unsigned int seed)
+{
+  size_t i;
+
+  for (i = 0; i < size; i++)
+    bytes[i] = test_pattern (i, seed);
+}
+
+bool
+test_matches (const uint8_t *bytes, size_t size, unsigned int seed)
+{
+  size_t i = 0;
+
+  while (i < size && bytes[i] == test_pattern (i, seed))
+    i++;
+  return i == size;
+}
+
 int
 test_count_fds (void)
 {

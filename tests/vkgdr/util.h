@@ -48,6 +48,11 @@ vkgdr_t test_open (uint32_t flags);
 /* Allocates memory. Never returns NULL. */
 vkgdr_memory_t test_alloc (vkgdr_t g, size_t size);
 
+/* Pattern number @seed. */
+uint8_t test_pattern (size_t i, unsigned int seed);
+void test_fill (uint8_t *bytes, size_t size, unsigned int seed);
+bool test_matches (const uint8_t *bytes, size_t size, unsigned int seed);
+
 /* Returns the number of open file descriptors of this process. */
 int test_count_fds (void);
 
