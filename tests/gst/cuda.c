@@ -305,7 +305,6 @@ TEST_IF (export, !test_hides_vulkan ())
   GBytes *description;
   gsize offset;
   GstMemory *same;
-  guint ms;
   gint fd;
 
   test_write (memory, 3);
@@ -321,8 +320,7 @@ TEST_IF (export, !test_hides_vulkan ())
   test_assert_fds (fds);
   gst_memory_unref (memory);
   /* A thread of the library frees the imported memory. */
-  for (ms = 0; ms < 5000 && GST_OBJECT_REFCOUNT_VALUE (allocator) > 1; ms++)
-    g_usleep (1000);
+  test_wait_for (GST_OBJECT_REFCOUNT_VALUE (allocator) == 1);
 }
 
 /* Calls functions of all kinds, until the first error. */

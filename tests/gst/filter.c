@@ -229,8 +229,8 @@ TEST_LOOP (crop, 9)
 TEST (crop_meta)
 {
   g_autoptr (GstHarness) h = harness_new_filter ("kernel", "invert");
-  const gsize offset[] = { 0 };
-  const gint stride[] = { 128 };
+  gsize offset[GST_VIDEO_MAX_PLANES] = { 0 };
+  gint stride[GST_VIDEO_MAX_PLANES] = { 128 };
   g_autoptr (GstBus) bus = gst_bus_new ();
   GstVideoRegionOfInterestMeta *roi;
   GstVideoCropMeta *crop;
@@ -244,7 +244,7 @@ TEST (crop_meta)
   for (i = 0; i < 2; i++) {
     buffer = buffer_new (128 * 48, 0);
     gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
-        GST_VIDEO_FORMAT_YUY2, 64, 48, 1, (gsize *) offset, (gint *) stride);
+        GST_VIDEO_FORMAT_YUY2, 64, 48, 1, offset, stride);
     crop = gst_buffer_add_video_crop_meta (buffer);
     crop->x = 8 + i;
     crop->y = 4;

@@ -174,7 +174,6 @@ check_child_while_the_device_works (void)
   gint released = 0, done = 0;
   GError *error = NULL;
   GstMemory *memory;
-  guint ms;
 
   memory = gst_vkgdr_allocator_alloc_wrapped (allocator,
       gst_vkgdr_memory_get_device_pointer (storage), SIZE, 0, note_release,
@@ -191,14 +190,12 @@ check_child_while_the_device_works (void)
   fail_if (test_gate_was_missed ());
 
   test_gate_set (TRUE);
-  for (ms = 0; ms < 10000 && g_atomic_int_get (&released) == 0; ms++)
-    g_usleep (1000);
+  test_wait_for (g_atomic_int_get (&released) > 0);
   fail_unless_equals_int (g_atomic_int_get (&released), 1);
   assert_child_ends ();
   gst_object_unref (stream);
   gst_memory_unref (storage);
-  for (ms = 0; ms < 5000 && GST_OBJECT_REFCOUNT_VALUE (allocator) > 1; ms++)
-    g_usleep (1000);
+  test_wait_for (GST_OBJECT_REFCOUNT_VALUE (allocator) == 1);
 }
 
 TEST (child_while_the_device_works)

@@ -122,7 +122,7 @@ TEST (parts_have_fences)
 {
   GstMemory *memory, *whole, *one, *other;
   g_autoptr (GstVkgdrStream) stream = NULL;
-  gint calls = 0, done = FALSE, waited;
+  gint calls = 0, done = FALSE;
   gsize offset = 0;
 
   if (!test_has_window ())
@@ -144,8 +144,7 @@ TEST (parts_have_fences)
   gst_memory_unref (one);
   fail_unless_equals_int (g_atomic_int_get (&calls), 0);
   test_gate_set (TRUE);
-  for (waited = 0; waited < 5000 && !g_atomic_int_get (&calls); waited++)
-    g_usleep (1000);
+  test_wait_for (g_atomic_int_get (&calls) > 0);
   fail_unless_equals_int (g_atomic_int_get (&calls), 1);
   fail_unless_equals_int (g_atomic_int_get (&done), TRUE);
   gst_memory_unref (whole);

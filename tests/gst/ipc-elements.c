@@ -713,7 +713,7 @@ new_system_frame (guint number)
 static void
 assert_blocks (GstVkgdrAllocator *allocator, guint max)
 {
-  gint64 deadline = g_get_monotonic_time () + 5 * G_TIME_SPAN_SECOND;
+  gint64 deadline = g_get_monotonic_time () + 20 * G_TIME_SPAN_SECOND;
 
   /* The device may still be reading the frames that were copied. */
   while (gst_vkgdr_allocator_get_active_blocks (allocator) > max

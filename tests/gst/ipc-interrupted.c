@@ -62,8 +62,7 @@ TEST (unread_frames)
     push_counted (i, &n_freed);
   test_ipc_wait_stat (test_sink->element, "frames-sent", 1 + FREED);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  for (i = 0; i < 5000 && g_atomic_int_get (&n_freed) < FREED; i++)
-    g_usleep (1000);
+  test_wait_for (g_atomic_int_get (&n_freed) == FREED);
   fail_unless_equals_int (g_atomic_int_get (&n_freed), FREED);
 }
 

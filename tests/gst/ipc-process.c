@@ -352,7 +352,7 @@ test_ipc_stat (GstElement *element, const gchar *name)
 void
 test_ipc_wait_stat (GstElement *element, const gchar *name, guint64 value)
 {
-  gint64 deadline = g_get_monotonic_time () + 5 * G_TIME_SPAN_SECOND;
+  gint64 deadline = g_get_monotonic_time () + 20 * G_TIME_SPAN_SECOND;
 
   while (test_ipc_stat (element, name) != value) {
     fail_unless (g_get_monotonic_time () < deadline, "%s is not %u but %u",

@@ -105,14 +105,10 @@ TEST_FIXTURE (setup, teardown);
 /* A launch launches: nothing else has to be called. */
 TEST_LOOP (a_launch_launches, 2)
 {
-  gint i;
-
   gst_vkgdr_stream_set_kernel_timeout (stream, __i__ * 10000);
   launch (append, 1);
   launch (append, 2);
-  for (i = 0; i < 5000 && !gst_vkgdr_stream_is_done (stream); i++)
-    g_usleep (1000);
-  fail_unless (gst_vkgdr_stream_is_done (stream));
+  test_wait_for (gst_vkgdr_stream_is_done (stream));
   assert_number (12);
 }
 
@@ -137,12 +133,9 @@ TEST (limit_is_for_each_kernel)
  * waits for it. */
 TEST (limit_of_a_lone_kernel)
 {
-  gint i;
-
   gst_vkgdr_stream_set_kernel_timeout (stream, 20);
   launch (append_late, 1);
-  for (i = 0; i < 5000 && g_atomic_int_get (&n_failed) == 0; i++)
-    g_usleep (1000);
+  test_wait_for (g_atomic_int_get (&n_failed) > 0);
   fail_unless_equals_int (g_atomic_int_get (&n_failed), 1);
   fail_if (try_launch (append, 2, NULL));
 }

@@ -137,9 +137,5 @@ test_nvcodec_assert_same_frame (
 void
 test_nvcodec_assert_gone (gpointer *weak)
 {
-  guint i;
-
-  for (i = 0; i < 5000 && g_atomic_pointer_get (weak); i++)
-    g_usleep (1000);
-  fail_unless (g_atomic_pointer_get (weak) == NULL);
+  test_wait_for (g_atomic_pointer_get (weak) == NULL);
 }

@@ -353,7 +353,6 @@ static void
 run_clear (Run *run)
 {
   GstMessage *message;
-  guint ms;
 
   set_state (run, GST_STATE_PLAYING);
   check_arrival (run, GST_STATE_PLAYING);
@@ -370,9 +369,7 @@ run_clear (Run *run)
   gst_object_unref (run->sink);
   gst_object_unref (run->bus);
   /* A thread of GStreamer may still hold the last message of the pipeline. */
-  for (ms = 0; ms < 2000 && GST_OBJECT_REFCOUNT_VALUE (run->pipeline) > 1; ms++)
-    g_usleep (1000);
-  ASSERT_OBJECT_REFCOUNT (run->pipeline, "pipeline", 1);
+  test_wait_for (GST_OBJECT_REFCOUNT_VALUE (run->pipeline) == 1);
   gst_object_unref (run->pipeline);
 }
 

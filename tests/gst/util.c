@@ -68,11 +68,7 @@ test_setup_bar (void)
 void
 test_assert_last_ref (GstVkgdrContext *context)
 {
-  guint ms;
-
-  for (ms = 0; ms < 10000 && GST_OBJECT_REFCOUNT_VALUE (context) > 1; ms++)
-    g_usleep (1000);
-  ASSERT_OBJECT_REFCOUNT (context, "context", 1);
+  test_wait_for (GST_OBJECT_REFCOUNT_VALUE (context) == 1);
 }
 
 void

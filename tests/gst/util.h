@@ -19,6 +19,21 @@ G_BEGIN_DECLS
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstHarness, gst_harness_teardown)
 
+/* Waits until @condition is true. Fails the test if that takes longer than on a
+ * busy machine. */
+#define test_wait_for(condition) \
+  G_STMT_START \
+  { \
+    gint64 end_ = g_get_monotonic_time () + 20 * G_TIME_SPAN_SECOND; \
+\
+    while (!(condition)) { \
+      fail_unless (g_get_monotonic_time () < end_, "not in time: %s", \
+          G_STRINGIFY (condition)); \
+      g_usleep (1000); \
+    } \
+  } \
+  G_STMT_END
+
 /* Returns a context of the default device. Fails the test if there is none. */
 GstVkgdrContext *test_context_new (void);
 

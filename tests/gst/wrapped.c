@@ -26,7 +26,6 @@ static Owner owner;
 static void
 setup (void)
 {
-
   test_setup_bar ();
   memset (&owner, 0, sizeof (owner));
   owner.storage = test_memory_new (test_context, SIZE);
@@ -38,11 +37,7 @@ setup (void)
 static void
 wait_for (gboolean (*condition) (void))
 {
-  guint ms;
-
-  for (ms = 0; ms < 5000 && !condition (); ms++)
-    g_usleep (1000);
-  fail_unless (condition ());
+  test_wait_for (condition ());
 }
 
 static gboolean

@@ -42,7 +42,7 @@ static const struct {
       "12345" },
   { 0, "VKGDR_DRIVER", "another", VKGDR_OBSTACLE_CUDA_DRIVER, NOTHING,
       "VKGDR_DRIVER" },
-  { 0, "VKGDR_DEBUG", "nonsense", VKGDR_OBSTACLE_SETTINGS, NOTHING,
+  { 0, "VKGDR_DEBUG", "nonsense", VKGDR_OBSTACLE_SETTINGS, CUDA_DEVICE,
       "nonsense" },
   { 0, "VKGDR_VULKAN_LIBRARY", "/nonexistent/libvulkan.so.1",
       VKGDR_OBSTACLE_VULKAN_LOADER, CUDA_DEVICE,
