@@ -358,7 +358,8 @@ gst_vkgdr_memory_fetch_rect (GstMemory *memory, gsize offset, gsize pitch,
     return FALSE;
   job.to.host = gst_vkgdr_pinned_memory_get_data (pinned);
   job.to.host += pinned_offset;
-  if (submit (&job, run_copy, "A transfer to pinned memory", stream, error)
+  if (submit (&job, run_copy,
+          height > 1 ? "cuMemcpy2DAsync" : "cuMemcpyDtoHAsync", stream, error)
       && gst_vkgdr_pinned_memory_expect (pinned, stream, error))
     return TRUE;
   /* The transfer may have been queued, and no fence covers it. */
