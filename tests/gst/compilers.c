@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <vkgdr/kernel.h>
 
+#include "bytes.h"
 #include "case.h"
 #include "folder.h"
 #include "cudafilter/effects.h"
@@ -62,12 +63,6 @@ compile_fails (
   return message;
 }
 
-static void
-assert_contains (const gchar *text, const gchar *part)
-{
-  fail_unless (strstr (text, part), "\"%s\" is not in: %s", part, text);
-}
-
 /* A source that uses many features of CUDA C++. The first function has no
  * __device__. */
 static const gchar rich_source[] =
@@ -101,7 +96,7 @@ check_image (GBytes *image, const gchar *name)
   guint i;
 
   fail_unless_equals_int (g_strv_length (entries), 1);
-  assert_contains (entries[0], name);
+  test_assert_contains (entries[0], name);
   sizes = gst_vkgdr_image_read_ptx_params (ptx, entries[0], NULL);
   fail_unless (sizes != NULL && sizes->len >= 2);
   for (i = 0; i < 2; i++)
@@ -149,7 +144,7 @@ TEST (nvrtc_compiles_all)
   message =
       compile_fails (&hopper, "// one line\n__global__ void f () { wrong (); }",
           GST_VKGDR_ERROR_COMPILE);
-  assert_contains (message, "mine.cu(2)");
+  test_assert_contains (message, "mine.cu(2)");
 }
 
 TEST (nvrtc_compiles_effects)

@@ -311,8 +311,8 @@ TEST (named_memory_is_negotiated)
   g_autoptr (GstCaps) named =
       gst_caps_from_string ("video/x-raw" VKGDR ",format=RGBA");
   guint n = 0;
-  GstPad *pad;
-  Rig rig;
+  g_autoptr (GstPad) pad = NULL;
+  g_auto (Rig) rig = { 0 };
 
   rig_init (&rig, "kernel=copy");
   g_object_set (rig.filter, "output-caps", in_any, NULL);
@@ -327,8 +327,6 @@ TEST (named_memory_is_negotiated)
   g_object_set (rig.filter, "output-caps", named, NULL);
   rig_red (&rig);
   fail_unless (n > 0);
-  gst_object_unref (pad);
-  rig_clear (&rig);
 }
 
 /* The order of formats is that of the query's filter, or without a filter that
@@ -376,8 +374,7 @@ TEST_LOOP (impossible_frames, G_N_ELEMENTS (impossible))
           impossible[__i__].fields);
   g_autoptr (GError) error = test_play_error (pipeline);
 
-  fail_unless (strstr (error->message, impossible[__i__].words) != NULL, "%s",
-      error->message);
+  test_assert_contains (error->message, impossible[__i__].words);
 }
 
 /* A region of interest is scaled with the picture. */
@@ -405,9 +402,10 @@ TEST (regions_are_scaled)
 /* These do not depend on the size. */
 TEST (other_metas_are_kept)
 {
-  GstHarness *h = gst_harness_new_parse (
+  g_autoptr (GstHarness) h = gst_harness_new_parse (
       "vkgdrupload ! cudafilter kernel=convert ! vkgdrdownload");
-  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
+  g_autoptr (GstBuffer) buffer =
+      gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
   GstBuffer *alpha = gst_buffer_new ();
 
   gst_harness_set_src_caps_str (
@@ -420,8 +418,6 @@ TEST (other_metas_are_kept)
   fail_unless (gst_buffer_get_meta (buffer, GST_VIDEO_AFD_META_API_TYPE));
   fail_unless (
       gst_buffer_get_meta (buffer, GST_VIDEO_CODEC_ALPHA_META_API_TYPE));
-  gst_buffer_unref (buffer);
-  gst_harness_teardown (h);
 }
 
 #if GST_CHECK_VERSION(1, 27, 0)
@@ -433,12 +429,13 @@ TEST_LOOP (regions_are_turned, 8)
   } places[] = { { 16, 8, 20, 10 }, { 30, 16, 10, 20 }, { 28, 30, 20, 10 },
     { 8, 28, 10, 20 }, { 28, 8, 20, 10 }, { 16, 30, 20, 10 }, { 8, 16, 10, 20 },
     { 30, 28, 10, 20 } };
-  GstHarness *h = gst_harness_new_parse (
+  g_autoptr (GstHarness) h = gst_harness_new_parse (
       "vkgdrupload ! cudafilter name=filter kernel=flip ! vkgdrdownload");
-  GstElement *filter = gst_harness_find_element (h, "cudafilter");
-  GstStructure *params =
+  g_autoptr (GstElement) filter = gst_harness_find_element (h, "cudafilter");
+  g_autoptr (GstStructure) params =
       gst_structure_new ("params", "method", G_TYPE_INT, __i__, NULL);
-  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
+  g_autoptr (GstBuffer) buffer =
+      gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
   GstVideoRegionOfInterestMeta *meta;
 
   g_object_set (filter, "params", params, NULL);
@@ -452,9 +449,5 @@ TEST_LOOP (regions_are_turned, 8)
   fail_unless_equals_int (meta->y, places[__i__].y);
   fail_unless_equals_int (meta->w, places[__i__].w);
   fail_unless_equals_int (meta->h, places[__i__].h);
-  gst_buffer_unref (buffer);
-  gst_structure_free (params);
-  gst_object_unref (filter);
-  gst_harness_teardown (h);
 }
 #endif

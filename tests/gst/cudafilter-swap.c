@@ -95,9 +95,13 @@ slow_init (SlowRig *slow, const gchar *properties)
 static void
 slow_clear (SlowRig *slow)
 {
+  if (!slow->folder) /* the device is not the software device */
+    return;
   rig_clear (&slow->rig);
   folder_remove (slow->folder);
 }
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (SlowRig, slow_clear)
 
 /* Pushes a frame, which must not take long. Returns a byte of the result. */
 static guint8
@@ -152,7 +156,7 @@ TEST_PARALLEL (2);
 /* A new expression is compiled while frames pass. */
 TEST (frames_do_not_wait)
 {
-  SlowRig slow;
+  g_auto (SlowRig) slow = { { 0 } };
 
   if (!test_is_software ())
     return;
@@ -163,17 +167,17 @@ TEST (frames_do_not_wait)
   wait_held (&slow);
   assert_stays (&slow, 50);
   assert_becomes (&slow, 50, 60);
-  slow_clear (&slow);
 }
 
 /* Setters return at once while the compiler is busy. */
 TEST (setters_do_not_wait)
 {
-  GstStructure *params = gst_structure_from_string ("params,n=(int)1", NULL);
-  GstCaps *caps = gst_caps_from_string ("video/x-raw,format=RGBA");
-  gchar *path;
+  g_autoptr (GstStructure) params =
+      gst_structure_from_string ("params,n=(int)1", NULL);
+  g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw,format=RGBA");
+  g_autofree gchar *path = NULL;
   gint64 start;
-  SlowRig slow;
+  g_auto (SlowRig) slow = { { 0 } };
 
   if (!test_is_software ())
     return;
@@ -198,10 +202,6 @@ TEST (setters_do_not_wait)
   release_compiler (&slow);
   while (push (&slow) != 10)
     g_usleep (5000);
-  gst_caps_unref (caps);
-  gst_structure_free (params);
-  g_free (path);
-  slow_clear (&slow);
 }
 
 /* If a kernel and its parameters are set in one g_object_set(), they are used
@@ -209,10 +209,12 @@ TEST (setters_do_not_wait)
  * alone are used for the next frame. */
 TEST (pairs_are_whole)
 {
-  GstStructure *one = gst_structure_from_string ("params,n=(int)1", NULL);
-  GstStructure *two = gst_structure_from_string ("params,n=(int)2", NULL);
+  g_autoptr (GstStructure) one =
+      gst_structure_from_string ("params,n=(int)1", NULL);
+  g_autoptr (GstStructure) two =
+      gst_structure_from_string ("params,n=(int)2", NULL);
   guint i;
-  SlowRig slow;
+  g_auto (SlowRig) slow = { { 0 } };
 
   if (!test_is_software ())
     return;
@@ -234,9 +236,6 @@ TEST (pairs_are_whole)
   test_settle (slow.rig.filter);
   g_object_set (slow.rig.filter, "params", two, NULL);
   fail_unless_equals_int (push (&slow), 12);
-  gst_structure_free (two);
-  gst_structure_free (one);
-  slow_clear (&slow);
 }
 
 /* --- parameters that are not used yet ------------------------------------- */
@@ -258,7 +257,7 @@ slow_init_adder (SlowRig *slow)
  * then. */
 TEST (params_wait_for_the_compiler)
 {
-  SlowRig slow;
+  g_auto (SlowRig) slow = { { 0 } };
 
   if (!test_is_software ())
     return;
@@ -270,16 +269,16 @@ TEST (params_wait_for_the_compiler)
   g_object_set (slow.rig.filter, "block", "16x16", NULL);
   release_compiler (&slow);
   fail_unless_equals_int (rig_red (&slow.rig), 22);
-  slow_clear (&slow);
 }
 
 /* Parameters that wait for the next frame are not lost if another property is
  * set then. */
 TEST_LOOP (params_wait_for_the_frame, 2)
 {
-  GstCaps *caps = gst_caps_from_string ("video/x-raw,format=RGBA");
-  GstStructure *two = gst_structure_from_string ("params,n=(int)2", NULL);
-  SlowRig slow;
+  g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw,format=RGBA");
+  g_autoptr (GstStructure) two =
+      gst_structure_from_string ("params,n=(int)2", NULL);
+  g_auto (SlowRig) slow = { { 0 } };
 
   if (!test_is_software ())
     return;
@@ -290,15 +289,12 @@ TEST_LOOP (params_wait_for_the_frame, 2)
     rig_set_params (&slow.rig, "params,n=3");
   g_object_set (slow.rig.filter, "output-caps", NULL, NULL);
   fail_unless_equals_int (rig_red (&slow.rig), __i__ ? 13 : 12);
-  gst_structure_free (two);
-  gst_caps_unref (caps);
-  slow_clear (&slow);
 }
 
 /* Parameters that did not fit are used with the next kernel. */
 TEST (params_wait_for_their_kernel)
 {
-  SlowRig slow;
+  g_auto (SlowRig) slow = { { 0 } };
 
   if (!test_is_software ())
     return;
@@ -309,15 +305,15 @@ TEST (params_wait_for_their_kernel)
   g_object_set (slow.rig.filter, "source",
       KERNEL (", int n, int m", "100 + 10 * n + m"), NULL);
   fail_unless_equals_int (rig_red (&slow.rig), 125);
-  slow_clear (&slow);
 }
 
 /* Parameters that wait for the next frame are not lost if the element is
  * stopped. */
 TEST (params_wait_for_the_start)
 {
-  GstStructure *two = gst_structure_from_string ("params,n=(int)2", NULL);
-  SlowRig slow;
+  g_autoptr (GstStructure) two =
+      gst_structure_from_string ("params,n=(int)2", NULL);
+  g_auto (SlowRig) slow = { { 0 } };
 
   if (!test_is_software ())
     return;
@@ -327,8 +323,6 @@ TEST (params_wait_for_the_start)
   gst_element_set_state (slow.rig.harness->element, GST_STATE_NULL);
   rig_start (&slow.rig, RGBA_2X1);
   fail_unless_equals_int (rig_red (&slow.rig), 12);
-  gst_structure_free (two);
-  slow_clear (&slow);
 }
 
 /* --- the last properties -------------------------------------------------- */
@@ -337,7 +331,7 @@ TEST (params_wait_for_the_start)
 TEST (the_last_kernel_runs)
 {
   guint i;
-  SlowRig slow;
+  g_auto (SlowRig) slow = { { 0 } };
 
   if (!test_is_software ())
     return;
@@ -351,7 +345,6 @@ TEST (the_last_kernel_runs)
   }
   test_settle (slow.rig.filter);
   fail_unless_equals_int (push (&slow), 29);
-  slow_clear (&slow);
 }
 
 static GstPadProbeReturn
@@ -365,10 +358,10 @@ note_caps (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 /* output-caps and the kernel that can produce them take effect together. */
 TEST (output_caps_belong_to_the_pair)
 {
-  GstCaps *caps = gst_caps_from_string ("video/x-raw,format=GRAY8");
+  g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw,format=GRAY8");
   GstMessage *message;
   guint n = 0, i;
-  SlowRig slow;
+  g_auto (SlowRig) slow = { { 0 } };
 
   if (!test_is_software ())
     return;
@@ -389,6 +382,4 @@ TEST (output_caps_belong_to_the_pair)
   }
   message = gst_bus_pop_filtered (slow.rig.bus, GST_MESSAGE_ERROR);
   fail_unless (message == NULL);
-  gst_caps_unref (caps);
-  slow_clear (&slow);
 }

@@ -30,6 +30,8 @@ source_clear (Source *source)
   g_free (source->path);
 }
 
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Source, source_clear)
+
 /* Replaces the file by another one, as some editors do. */
 static void
 source_replace (Source *source, const gchar *text)
@@ -81,8 +83,8 @@ TEST_LOOP (watch, 2)
 {
   void (*write) (Source *, const gchar *) =
       __i__ ? source_rewrite : source_replace;
-  Source source;
-  Rig rig;
+  g_auto (Source) source = { 0 };
+  g_auto (Rig) rig = { 0 };
 
   source_init (&source, SEVEN);
   rig_init_watching (&rig, &source);
@@ -105,14 +107,12 @@ TEST_LOOP (watch, 2)
   write (&source, KERNEL ("", "10"));
   assert_becomes (&rig, &source, 9, 10);
   rig_assert_quiet (&rig);
-  rig_clear (&rig);
-  source_clear (&source);
 }
 
 TEST (watch_and_params)
 {
-  Source source;
-  Rig rig;
+  g_auto (Source) source = { 0 };
+  g_auto (Rig) rig = { 0 };
 
   source_init (&source, ADD);
   rig_init (&rig, "watch=true");
@@ -133,7 +133,7 @@ TEST (watch_and_params)
 
     fail_unless_equals_int (rig_red (&rig), 96);
     if (text) {
-      fail_unless (strstr (text, "2 parameters") != NULL, "%s", text);
+      test_assert_contains (text, "2 parameters");
       g_free (text);
       break;
     }
@@ -141,15 +141,13 @@ TEST (watch_and_params)
   fail_unless (rig.n < 2000);
   rig_set_params (&rig, "params,n=5,f=3.0");
   fail_unless_equals_int (rig_red (&rig), 45);
-  rig_clear (&rig);
-  source_clear (&source);
 }
 
 /* The watch is switched on and off by properties, while frames pass. */
 TEST (watch_is_switched)
 {
-  Source source, other;
-  Rig rig;
+  g_auto (Source) source = { 0 }, other = { 0 };
+  g_auto (Rig) rig = { 0 };
 
   source_init (&source, SEVEN);
   source_init (&other, KERNEL ("", "20"));
@@ -174,9 +172,6 @@ TEST (watch_is_switched)
   g_usleep (300000);
   fail_unless_equals_int (rig_red (&rig), 100);
   rig_assert_quiet (&rig);
-  rig_clear (&rig);
-  source_clear (&other);
-  source_clear (&source);
 }
 
 static GstBusSyncReply
@@ -245,8 +240,8 @@ TEST_LOOP (half_a_file_is_not_read, 2)
 TEST (watch_ends)
 {
   gint64 start;
-  Source source;
-  Rig rig;
+  g_auto (Source) source = { 0 };
+  g_auto (Rig) rig = { 0 };
 
   source_init (&source, SEVEN);
   rig_init_watching (&rig, &source);
@@ -265,15 +260,13 @@ TEST (watch_ends)
   start = g_get_monotonic_time ();
   gst_element_set_state (rig.harness->element, GST_STATE_NULL);
   fail_unless (g_get_monotonic_time () - start < 10 * G_TIME_SPAN_SECOND);
-  rig_clear (&rig);
-  source_clear (&source);
 }
 
 /* The file is a link, and the file that it points to changes. */
 TEST (watch_follows_links)
 {
-  Source source, link;
-  Rig rig;
+  g_auto (Source) source = { 0 }, link = { 0 };
+  g_auto (Rig) rig = { 0 };
 
   source_init (&source, SEVEN);
   source_init (&link, "");
@@ -283,9 +276,6 @@ TEST (watch_follows_links)
   fail_unless_equals_int (rig_red (&rig), 7);
   source_replace (&source, KERNEL ("", "8"));
   assert_becomes (&rig, &link, 7, 8);
-  rig_clear (&rig);
-  source_clear (&link);
-  source_clear (&source);
 }
 
 static void
@@ -301,8 +291,8 @@ replace_link (const gchar *target, const gchar *path)
  * file count. */
 TEST (watch_follows_replaced_links)
 {
-  Source first, second, link;
-  Rig rig;
+  g_auto (Source) first = { 0 }, second = { 0 }, link = { 0 };
+  g_auto (Rig) rig = { 0 };
 
   source_init (&first, SEVEN);
   source_init (&second, KERNEL ("", "8"));
@@ -314,18 +304,14 @@ TEST (watch_follows_replaced_links)
   assert_becomes (&rig, &link, 7, 8);
   source_replace (&second, KERNEL ("", "9"));
   assert_becomes (&rig, &link, 8, 9);
-  rig_clear (&rig);
-  source_clear (&link);
-  source_clear (&second);
-  source_clear (&first);
 }
 
 /* The file stays the same in its folder, and a link to the folder is replaced,
  * as in "releases/now/kernel.cu". */
 TEST (watch_follows_a_replaced_folder)
 {
-  Source first, second, link;
-  Rig rig;
+  g_auto (Source) first = { 0 }, second = { 0 }, link = { 0 };
+  g_auto (Rig) rig = { 0 };
 
   source_init (&first, SEVEN);
   source_init (&second, KERNEL ("", "8"));
@@ -343,10 +329,6 @@ TEST (watch_follows_a_replaced_folder)
   assert_becomes (&rig, &link, 7, 8);
   source_replace (&second, KERNEL ("", "9"));
   assert_becomes (&rig, &link, 8, 9);
-  rig_clear (&rig);
-  source_clear (&link);
-  source_clear (&second);
-  source_clear (&first);
 }
 
 /* --- included files ------------------------------------------------------ */
@@ -366,8 +348,8 @@ source_write (Source *source, const gchar *name, const gchar *text)
  * the source includes only later. */
 TEST (watch_sees_included_files)
 {
-  Source source;
-  Rig rig;
+  g_auto (Source) source = { 0 };
+  g_auto (Rig) rig = { 0 };
 
   source_init (&source, INCLUDES ("one.h", "VALUE"));
   source_write (&source, "one.h", "#include \"two.h\"\n");
@@ -394,16 +376,14 @@ TEST (watch_sees_included_files)
   fail_unless_equals_int (rig_red (&rig), 11);
   fail_unless (rig_wait_message (&rig, GST_MESSAGE_INFO, 0) == NULL);
   rig_assert_quiet (&rig);
-  rig_clear (&rig);
-  source_clear (&source);
 }
 
 /* A header changes while the watch is off. The change is noticed when the watch
  * is switched on again. */
 TEST (included_files_change_unwatched)
 {
-  Source source;
-  Rig rig;
+  g_auto (Source) source = { 0 };
+  g_auto (Rig) rig = { 0 };
 
   source_init (&source, INCLUDES ("one.h", "VALUE"));
   source_write (&source, "one.h", "#define VALUE 7\n");
@@ -416,8 +396,6 @@ TEST (included_files_change_unwatched)
   g_object_set (rig.filter, "watch", TRUE, NULL);
   assert_becomes (&rig, &source, 7, 8);
   rig_assert_quiet (&rig);
-  rig_clear (&rig);
-  source_clear (&source);
 }
 
 /* --- options of the compiler --------------------------------------------- */
@@ -425,7 +403,7 @@ TEST (included_files_change_unwatched)
 /* The options belong to the kernel, and change while frames pass. */
 TEST (options_define_macros)
 {
-  Rig rig;
+  g_auto (Rig) rig = { 0 };
 
   rig_init (&rig, "name=f compiler-options=-DVALUE=7");
   g_object_set (rig.filter, "source", KERNEL ("", "VALUE"), NULL);
@@ -452,25 +430,23 @@ TEST (options_define_macros)
       "compiler-options", "-Din=nonsense", NULL);
   fail_unless_equals_int (rig_red (&rig), 155);
   rig_assert_quiet (&rig);
-  rig_clear (&rig);
 }
 
 TEST (options_that_are_wrong_fail_the_start)
 {
-  Rig rig;
+  g_auto (Rig) rig = { 0 };
 
   rig_init (&rig, "name=f compiler-options=\"'-DVALUE=7\"");
   g_object_set (rig.filter, "source", KERNEL ("", "VALUE"), NULL);
   rig_assert_fails (&rig, "compiler-options", "-DVALUE=7");
-  rig_clear (&rig);
 }
 
 /* The headers in another folder are watched like those in the folder of the
  * source. */
 TEST (options_name_folders)
 {
-  Source source, headers;
-  gchar *options;
+  g_auto (Source) source = { 0 }, headers = { 0 };
+  g_autofree gchar *options = NULL;
   Rig rig;
 
   source_init (&source, INCLUDES ("value.h", "VALUE"));
@@ -488,7 +464,4 @@ TEST (options_name_folders)
   assert_becomes (&rig, &source, 7, 8);
   rig_assert_quiet (&rig);
   rig_clear (&rig);
-  g_free (options);
-  source_clear (&headers);
-  source_clear (&source);
 }

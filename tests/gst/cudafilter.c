@@ -120,7 +120,7 @@ TEST (pixel_scope)
   const guint8 black[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     0, 0, 0, 0, 0, 0 };
   guint8 *out;
-  Rig rig;
+  g_auto (Rig) rig = { 0 };
   guint i;
 
   rig_init (&rig, "name=f");
@@ -141,12 +141,11 @@ TEST (pixel_scope)
     fail_unless_equals_int (out[3], 255);
     g_free (out);
   }
-  rig_clear (&rig);
 }
 
 TEST (pixel_params)
 {
-  Rig rig;
+  g_auto (Rig) rig = { 0 };
 
   rig_init (&rig, "name=f");
   rig_set_params (&rig,
@@ -162,7 +161,6 @@ TEST (pixel_params)
   rig_start (&rig, RGBA_2X1);
   fail_unless_equals_int (rig_red (&rig), 200);
   rig_assert_quiet (&rig);
-  rig_clear (&rig);
 }
 
 static guint
@@ -228,7 +226,7 @@ static const struct {
 
 TEST_LOOP (pixel_refuses_names, G_N_ELEMENTS (bad_names))
 {
-  Rig rig;
+  g_auto (Rig) rig = { 0 };
   gchar *params;
 
   rig_init (&rig, "name=f");
@@ -242,7 +240,6 @@ TEST_LOOP (pixel_refuses_names, G_N_ELEMENTS (bad_names))
   fail_unless (params == NULL, "%s", params);
   fail_unless_equals_int (rig_red (&rig), 50);
   rig_assert_quiet (&rig);
-  rig_clear (&rig);
 }
 
 /* The message has the line of the user's text, and its column if the compiler
@@ -300,13 +297,12 @@ TEST (pixel_converts)
 
 TEST (one_kernel_at_a_time)
 {
-  Rig rig;
+  g_auto (Rig) rig = { 0 };
 
   rig_init (&rig, "name=f");
   g_object_set (
       rig.filter, "pixel", "rgba.r = 0", "location", "/none.cu", NULL);
   rig_assert_fails (&rig, "only one of", "pixel", "location");
-  rig_clear (&rig);
 }
 
 /* --- changes of kernels and parameters ----------------------------------- */
@@ -316,7 +312,7 @@ TEST (one_kernel_at_a_time)
 TEST (kernel_changes_while_playing)
 {
   gchar *source = NULL;
-  Rig rig;
+  g_auto (Rig) rig = { 0 };
 
   rig_init (&rig, "kernel=invert");
   rig_start (&rig, RGBA_2X1);
@@ -348,7 +344,6 @@ TEST (kernel_changes_while_playing)
   g_object_set (rig.filter, "kernel", "copy", NULL);
   fail_unless_equals_int (rig_red (&rig), 100);
   rig_assert_quiet (&rig);
-  rig_clear (&rig);
 }
 
 /* Before the first frame, there is no kernel that could stay in use. */
@@ -388,7 +383,7 @@ assert_params (Rig *rig, const gchar *text)
 /* The parameters of an effect are known before the first frame. */
 TEST (params_of_effects_are_checked)
 {
-  Rig rig;
+  g_auto (Rig) rig = { 0 };
 
   rig_init (&rig, "kernel=gain");
   rig_start (&rig, RGBA_2X1);
@@ -411,7 +406,6 @@ TEST (params_of_effects_are_checked)
   rig_set_params (&rig, NULL);
   fail_unless_equals_int (rig_red (&rig), 100);
   rig_assert_quiet (&rig);
-  rig_clear (&rig);
 }
 
 /* Before the first frame, wrong parameters are an error, either at the start or
@@ -438,7 +432,7 @@ TEST (params_that_are_wrong_fail_the_start)
 /* The number and sizes of a kernel's parameters are known when it is loaded. */
 TEST (params_of_own_kernels_are_checked)
 {
-  Rig rig;
+  g_auto (Rig) rig = { 0 };
 
   rig_init (&rig, "name=f");
   rig_set_params (&rig, "params,n=20");
@@ -456,17 +450,18 @@ TEST (params_of_own_kernels_are_checked)
   rig_set_params (&rig, "params,n=40");
   fail_unless_equals_int (rig_red (&rig), 140);
   rig_assert_quiet (&rig);
-  rig_clear (&rig);
 }
 
 /* A kernel and its parameters in one g_object_set() are one change, in any
  * order. */
 TEST (kernel_and_params_change_together)
 {
-  GstStructure *one = gst_structure_from_string ("params,n=1", NULL);
-  GstStructure *mix = gst_structure_from_string ("params,n=5,f=2.0", NULL);
-  GstStructure *gain = gst_structure_from_string ("params,gain=0.5", NULL);
-  Rig rig;
+  g_autoptr (GstStructure) one = gst_structure_from_string ("params,n=1", NULL);
+  g_autoptr (GstStructure) mix =
+      gst_structure_from_string ("params,n=5,f=2.0", NULL);
+  g_autoptr (GstStructure) gain =
+      gst_structure_from_string ("params,gain=0.5", NULL);
+  g_auto (Rig) rig = { 0 };
 
   rig_init (&rig, "kernel=invert");
   rig_start (&rig, RGBA_2X1);
@@ -484,18 +479,13 @@ TEST (kernel_and_params_change_together)
   g_object_set (rig.filter, "kernel", "invert", "params", NULL, NULL);
   fail_unless_equals_int (rig_red (&rig), 155);
   rig_assert_quiet (&rig);
-
-  gst_structure_free (gain);
-  gst_structure_free (mix);
-  gst_structure_free (one);
-  rig_clear (&rig);
 }
 
 /* The kernel and its parameters are set one after the other, with frames in
  * between. The last pair stays in use. */
 TEST (kernel_waits_for_its_params)
 {
-  Rig rig;
+  g_auto (Rig) rig = { 0 };
 
   rig_init (&rig, "name=f");
   rig_set_params (&rig, "params,n=1");
@@ -512,12 +502,11 @@ TEST (kernel_waits_for_its_params)
   rig_set_params (&rig, "params,n=2,f=2.0"); /* for the kernel that waits */
   fail_unless_equals_int (rig_red (&rig), 24);
   rig_assert_quiet (&rig);
-  rig_clear (&rig);
 }
 
 TEST (params_wait_for_their_kernel)
 {
-  Rig rig;
+  g_auto (Rig) rig = { 0 };
 
   rig_init (&rig, "kernel=gain params=params,gain=0.5");
   rig_start (&rig, RGBA_2X1);
@@ -536,7 +525,6 @@ TEST (params_wait_for_their_kernel)
       KERNEL (", int n", "vkgdr_get (in, 0, x, y) - n"), NULL);
   fail_unless_equals_int (rig_red (&rig), 95);
   rig_assert_quiet (&rig);
-  rig_clear (&rig);
 }
 
 /* A source may have comments that are not UTF-8. */
@@ -564,8 +552,9 @@ TEST (source_in_another_encoding)
  * the next kernel. */
 TEST (kernel_and_params_that_fail_together)
 {
-  GstStructure *mix = gst_structure_from_string ("params,n=5,f=2.0", NULL);
-  Rig rig;
+  g_autoptr (GstStructure) mix =
+      gst_structure_from_string ("params,n=5,f=2.0", NULL);
+  g_auto (Rig) rig = { 0 };
 
   rig_init (&rig, "kernel=gain params=params,gain=0.5");
   rig_start (&rig, RGBA_2X1);
@@ -578,14 +567,12 @@ TEST (kernel_and_params_that_fail_together)
   fail_unless_equals_int (rig_red (&rig), 30);
   assert_params (&rig, "params,n=5,f=2.0");
   rig_assert_quiet (&rig);
-  gst_structure_free (mix);
-  rig_clear (&rig);
 }
 
 /* Parameters are kept when the element is stopped. */
 TEST (params_outlive_a_stop)
 {
-  Rig rig;
+  g_auto (Rig) rig = { 0 };
 
   rig_init (&rig, "kernel=gain params=params,gain=0.5");
   rig_set_params (&rig, "params,gain=0.25");
@@ -595,7 +582,6 @@ TEST (params_outlive_a_stop)
   assert_params (&rig, "params,gain=(float)0.25,offset=(float)0.0");
   rig_start (&rig, RGBA_2X1);
   fail_unless_equals_int (rig_red (&rig), 25);
-  rig_clear (&rig);
 }
 
 typedef struct {
@@ -639,7 +625,7 @@ TEST (params_from_another_thread)
 {
   Setter setter = { .red = 100 };
   GThread *thread;
-  Rig rig;
+  g_auto (Rig) rig = { 0 };
   guint i;
 
   rig_init (&rig, "kernel=copy");
@@ -656,14 +642,13 @@ TEST (params_from_another_thread)
   g_thread_join (thread);
   fail_unless_equals_int (rig_red (&rig), setter.red);
   rig_assert_quiet (&rig);
-  rig_clear (&rig);
 }
 
 /* A busy processor must not fail kernels of the software device. */
 TEST (kernel_timeout)
 {
   guint timeout;
-  Rig rig;
+  g_auto (Rig) rig = { 0 };
 
   rig_init (&rig, "kernel=copy");
   rig_start (&rig, RGBA_2X1);
@@ -674,5 +659,4 @@ TEST (kernel_timeout)
   rig_start (&rig, RGBA_2X1);
   g_object_get (rig.filter, "kernel-timeout", &timeout, NULL);
   fail_unless_equals_int (timeout, 5000);
-  rig_clear (&rig);
 }

@@ -659,7 +659,7 @@ TEST (impossible_while_playing)
   message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
   fail_unless (message != NULL);
   gst_message_parse_error (message, &error, NULL);
-  fail_unless (strstr (error->message, "framerate") != NULL);
+  test_assert_contains (error->message, "framerate");
   g_error_free (error);
   gst_message_unref (message);
   gst_element_set_bus (h->element, NULL);
@@ -1095,6 +1095,5 @@ TEST (cuda_memory_without_its_elements)
   fail_unless_equals_int (
       gst_app_src_push_buffer (GST_APP_SRC (src), buffer), GST_FLOW_OK);
   error = test_play_error (pipeline);
-  fail_unless (strstr (error->message, "accepts only GPU memory") != NULL, "%s",
-      error->message);
+  test_assert_contains (error->message, "accepts only GPU memory");
 }

@@ -14,6 +14,7 @@
 #include <gst/check/gstcheck.h>
 #include <gst/vkgdr/vkgdr.h>
 
+#include "bytes.h"
 #include "case.h"
 #include "frames.h"
 
@@ -305,7 +306,7 @@ TEST (only_formats_without_a_meaning_are_refused)
     if (ok)
       continue;
     g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
-    fail_unless (strstr (error->message, obstacle), "%s", error->message);
+    test_assert_contains (error->message, obstacle);
     g_clear_error (&error);
   }
   fail_if (is_listed (GST_VIDEO_FORMAT_UNKNOWN));

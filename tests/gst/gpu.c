@@ -111,8 +111,7 @@ TEST (ptx_of_another_architecture)
       SOURCE "vkgdrupload ! cudafilter location=%s ! fakesink", path);
   GError *error = test_play_error (pipeline);
 
-  fail_unless (strstr (error->message, "compute capability") != NULL, "%s",
-      error->message);
+  test_assert_contains (error->message, "compute capability");
   g_error_free (error);
   gst_object_unref (pipeline);
   g_unlink (path);
@@ -129,8 +128,7 @@ TEST (illegal_address)
              "vkgdrdownload ! fakesink");
   g_autoptr (GError) error = test_play_error (pipeline);
 
-  fail_unless (strstr (error->message, "CUDA_ERROR_ILLEGAL_ADDRESS") != NULL,
-      "%s", error->message);
+  test_assert_contains (error->message, "CUDA_ERROR_ILLEGAL_ADDRESS");
 }
 
 /* Several contexts are opened and closed many times. No file descriptor stays
@@ -214,7 +212,7 @@ TEST (changes_hold_up_nothing)
   g_autofree gchar *pixel = make_long_pixel ();
   guint i, n = 0;
   guint8 red;
-  Rig rig;
+  g_auto (Rig) rig = { 0 };
 
   g_setenv ("VKGDR_CACHE_DIR", folder, TRUE);
   rig_init (&rig, "pixel=rgba.r=70/255.0f");
@@ -242,7 +240,6 @@ TEST (changes_hold_up_nothing)
   fail_unless_equals_int (red, 50);
   fail_unless (longest < usual + PATIENCE);
   fail_unless (setter < PATIENCE);
-  rig_clear (&rig);
 }
 
 /* The driver's functions for stream capture, which the library does not use. */

@@ -197,7 +197,7 @@ assert_no_import (
   fail_unless (
       g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT), "%s",
       error->message);
-  fail_unless (strstr (error->message, sentence) != NULL, "%s", error->message);
+  test_assert_contains (error->message, sentence);
 }
 
 TEST (wrong_descriptions)

@@ -495,41 +495,6 @@ TEST (eos_and_kept_frames)
     gst_buffer_unref (kept[i]);
 }
 
-/* A number of frames for which the socket does not have room. */
-#define MANY 600
-
-/* Frames that wait because the socket is full are sent, too, as soon as the
- * client reads. */
-TEST (end_with_full_socket)
-{
-  g_autoptr (GstElement) pipeline = NULL, appsink = NULL;
-  GThread *thread;
-  GstBuffer *frame;
-  GstSample *sample;
-  guint n = 0;
-
-  if (test_ipc_cannot_export ())
-    return;
-  test_ipc_serve ("leaky=no max-buffers=1024");
-  pipeline = test_launch ("vkgdripcsrc socket-path=%s ! appsink name=sink "
-                          "sync=false max-buffers=1",
-      test_ipc_path);
-  appsink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  test_ipc_wait_clients (test_sink->element, 1);
-  frame = test_ipc_new_frame (0);
-  for (n = 0; n < MANY; n++)
-    test_ipc_push_buffer (gst_buffer_copy (frame));
-  gst_buffer_unref (frame);
-  fail_unless (test_ipc_sink_stat ("frames-sent") < MANY);
-  thread = g_thread_new ("stop", stop_sink, NULL);
-  for (n = 0; (sample = gst_app_sink_pull_sample (GST_APP_SINK (appsink))); n++)
-    gst_sample_unref (sample);
-  fail_unless_equals_int (n, MANY);
-  g_thread_join (thread);
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-}
-
 TEST (absent_server)
 {
   g_autoptr (GstElement) pipeline =
@@ -568,7 +533,7 @@ assert_no_start (const gchar *properties, const gchar *sentence)
       test_launch ("videotestsrc ! vkgdripcsink %s", properties);
   g_autoptr (GError) error = test_play_error (pipeline);
 
-  fail_unless (strstr (error->message, sentence) != NULL, "%s", error->message);
+  test_assert_contains (error->message, sentence);
 }
 
 TEST (paths)

@@ -16,6 +16,7 @@
 #include <gst/vkgdr/vkgdr.h>
 #include <vkgdr/kernel.h>
 
+#include "bytes.h"
 #include "case.h"
 #include "effects-reference.h"
 #include "frames.h"
@@ -222,7 +223,7 @@ check_file_fails (const gchar *data, gssize size, gint code, const gchar *word)
   g_assert_error (error, GST_VKGDR_ERROR, code);
   fail_unless (strstr (error->message, word) != NULL, "\"%s\" is not in: %s",
       word, error->message);
-  fail_unless (strstr (error->message, "kernel.bin") != NULL);
+  test_assert_contains (error->message, "kernel.bin");
   g_error_free (error);
   remove_temp (path);
 }
@@ -686,8 +687,7 @@ TEST (lack_of_descriptors_is_named)
   fail_unless (strstr (compiling->message, "no file descriptors left")
                    || strstr (compiling->message, "Too many open files"),
       "%s", compiling->message);
-  fail_unless (strstr (loading->message, "no file descriptors left"), "%s",
-      loading->message);
+  test_assert_contains (loading->message, "no file descriptors left");
 }
 
 /* No file can grow, as on a full disk. A check of the test writes a file, so

@@ -151,9 +151,8 @@ TEST (failed_launch_is_withdrawn)
   gst_vkgdr_stream_set_kernel_timeout (stream, 200);
   test_make_calls_fail ("cuLaunchKernel:1:CUDA_ERROR_NOT_READY");
   fail_if (try_launch (append, 1, &error));
-  fail_unless (strstr (error->message, "CUDA_ERROR_NOT_READY") != NULL, "%s",
-      error->message);
-  fail_unless (strstr (error->message, "append") != NULL);
+  test_assert_contains (error->message, "CUDA_ERROR_NOT_READY");
+  test_assert_contains (error->message, "append");
   g_error_free (error);
   g_usleep (600 * 1000);
   launch (append, 2);

@@ -108,8 +108,7 @@ TEST_LOOP (ipc_sink, 2)
 
   g_atomic_int_set (&n_until_refusal, __i__ + 1 + test_hides_vulkan ());
   error = test_play_error (pipeline);
-  fail_unless (strstr (error->message, "serves clients cannot be started"),
-      "%s", error->message);
+  test_assert_contains (error->message, "serves clients cannot be started");
   g_error_free (error);
   fail_if (g_file_test (test_ipc_path, G_FILE_TEST_EXISTS));
   fail_if (gst_element_set_state (pipeline, GST_STATE_PAUSED)

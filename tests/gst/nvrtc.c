@@ -13,6 +13,7 @@
 #include <gst/vkgdr/vkgdr.h>
 #include <sys/stat.h>
 
+#include "bytes.h"
 #include "case.h"
 #include "folder.h"
 #include "kernel/compiler.h"
@@ -245,8 +246,7 @@ TEST (description_names_what_is_used)
   supported_arch = 75;
   fail_if (gst_vkgdr_compiler_describe (&pascal, &error));
   g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER);
-  fail_unless (
-      strstr (error->message, "compute capability 6.1"), "%s", error->message);
+  test_assert_contains (error->message, "compute capability 6.1");
   g_clear_error (&error);
   text = gst_vkgdr_compiler_describe (&turing, &error);
   g_assert_no_error (error);
@@ -291,25 +291,19 @@ compile_fails (
 }
 
 static void
-assert_contains (const gchar *text, const gchar *part)
-{
-  fail_unless (strstr (text, part), "\"%s\" is not in: %s", part, text);
-}
-
-static void
 assert_fails_with (const GstVkgdrCompilerTarget *target, const gchar *source,
     gint code, const gchar *part)
 {
   g_autofree gchar *message = compile_fails (target, source, code);
 
-  assert_contains (message, part);
+  test_assert_contains (message, part);
   fail_unless (g_utf8_validate (message, -1, NULL), "%s", message);
 }
 
 static void
 assert_was_run_with (const gchar *part)
 {
-  assert_contains (given_options, part);
+  test_assert_contains (given_options, part);
 }
 
 /* --- a compilation -------------------------------------------------------- */
@@ -319,8 +313,8 @@ TEST (compiler_gets_the_source)
   assert_compiles (&hopper, SOURCE, TRUE);
   assert_was_run_with ("--gpu-architecture=compute_52");
   assert_was_run_with ("--std=c++17");
-  assert_contains (given_text, "#include \"vkgdr/kernel.h\"");
-  assert_contains (given_text, "#line 1 \"mine.cu\"");
+  test_assert_contains (given_text, "#include \"vkgdr/kernel.h\"");
+  test_assert_contains (given_text, "#line 1 \"mine.cu\"");
 }
 
 TEST (log_is_the_error)
@@ -446,7 +440,7 @@ TEST (include_of_a_fifo_is_an_error)
   fail_unless (mkfifo (path, 0600) == 0);
   fail_unless (gst_vkgdr_compiler_run (&hopper, &input, &error) == NULL);
   g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND);
-  assert_contains (error->message, "is not a regular file");
+  test_assert_contains (error->message, "is not a regular file");
 }
 
 /* --- the user's options -------------------------------------------------- */

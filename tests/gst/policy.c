@@ -41,6 +41,8 @@ writer_clear (Writer *self)
   gst_vkgdr_policy_unref (self->policy);
 }
 
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Writer, writer_clear)
+
 static void
 end_turn (Writer *self, GstVkgdrPolicyTurn *turn)
 {
@@ -95,42 +97,39 @@ write_buffers (Writer *self, guint n)
 
 TEST (starts_staged)
 {
-  Writer writer = writer_new (GST_MSECOND);
+  g_auto (Writer) writer = writer_new (GST_MSECOND);
 
   check_access (&writer, STAGED);
   fail_unless_equals_int (write_buffer (&writer), STAGED);
   fail_unless_equals_int (write_buffer (&writer), STAGED);
-  writer_clear (&writer);
 }
 
 TEST (cached_window_is_direct)
 {
-  Writer writer = { .policy = gst_vkgdr_policy_new (0, TRUE),
+  g_auto (Writer) writer = { .policy = gst_vkgdr_policy_new (0, TRUE),
     .direct_time = GST_SECOND,
     .staged_time = 1 };
 
   check_access (&writer, DIRECT);
   fail_unless_equals_int (write_buffers (&writer, 50), 50);
-  writer_clear (&writer);
 }
 
 /* A plain writer becomes direct after a few buffers, also if it is somewhat
  * slower in the window. */
 TEST_LOOP (plain_writer, 2)
 {
-  Writer writer = writer_new ((1 + 6 * __i__) * GST_MSECOND);
+  g_auto (Writer) writer = writer_new ((1 + 6 * __i__) * GST_MSECOND);
 
   write_buffers (&writer, 30);
   check_access (&writer, DIRECT);
   fail_unless_equals_int (write_buffers (&writer, 1000), 1000);
-  writer_clear (&writer);
 }
 
 /* A writer that reads gets two direct buffers, and two more after 10, 20, 40,
  * ... seconds. */
 TEST (writer_that_reads)
 {
-  Writer writer = writer_new (100 * GST_MSECOND);
+  g_auto (Writer) writer = writer_new (100 * GST_MSECOND);
   GstClockTime pause;
 
   fail_unless_equals_int (write_buffers (&writer, 1000), 2);
@@ -144,23 +143,21 @@ TEST (writer_that_reads)
     fail_unless_equals_int (write_buffers (&writer, 984), 2);
     check_access (&writer, STAGED);
   }
-  writer_clear (&writer);
 }
 
 /* A writer that maps its buffers for reading, too. */
 TEST (readwrite_writer)
 {
-  Writer writer = writer_new (GST_MSECOND);
+  g_auto (Writer) writer = writer_new (GST_MSECOND);
 
   writer.reads = TRUE;
   write_buffers (&writer, 100);
   check_access (&writer, STAGED);
-  writer_clear (&writer);
 }
 
 TEST (readwrite_now_and_then)
 {
-  Writer writer = writer_new (GST_MSECOND);
+  g_auto (Writer) writer = writer_new (GST_MSECOND);
   guint i;
 
   for (i = 0; i < 200; i++) {
@@ -168,13 +165,12 @@ TEST (readwrite_now_and_then)
     write_buffer (&writer);
   }
   check_access (&writer, DIRECT);
-  writer_clear (&writer);
 }
 
 /* Two slow buffers in a row are found at any time. A single one is not. */
 TEST (change_for_the_worse)
 {
-  Writer writer = writer_new (GST_MSECOND);
+  g_auto (Writer) writer = writer_new (GST_MSECOND);
   guint i;
 
   for (i = 0; i < 200; i++) {
@@ -185,19 +181,17 @@ TEST (change_for_the_worse)
   writer.direct_time = 100 * GST_MSECOND;
   fail_unless_equals_int (write_buffers (&writer, 100), 2);
   check_access (&writer, STAGED);
-  writer_clear (&writer);
 }
 
 /* A direct buffer of a few KiB may take far longer than a staged one, which is
  * written to the CPU's cache. */
 TEST (tiny_frames)
 {
-  Writer writer = writer_new (15 * GST_USECOND);
+  g_auto (Writer) writer = writer_new (15 * GST_USECOND);
 
   writer.staged_time = GST_USECOND;
   write_buffers (&writer, 100);
   check_access (&writer, DIRECT);
-  writer_clear (&writer);
 }
 
 #define IN_FLIGHT 8
@@ -207,7 +201,7 @@ TEST (tiny_frames)
  * were found to be readers is staged when it is mapped. */
 TEST (frame_threads_that_read)
 {
-  Writer writer = writer_new (100 * GST_MSECOND);
+  g_auto (Writer) writer = writer_new (100 * GST_MSECOND);
   GstVkgdrPolicyTurn turns[IN_FLIGHT] = { { NULL } };
   guint i, n_direct = 0;
 
@@ -222,14 +216,13 @@ TEST (frame_threads_that_read)
   fail_unless_equals_int (n_direct, 2);
   for (i = 0; i < IN_FLIGHT; i++)
     gst_vkgdr_policy_turn_clear (&turns[i]);
-  writer_clear (&writer);
 }
 
 /* A buffer that was mapped and is mapped again after the decision is staged,
  * too. */
 TEST (reader_maps_again)
 {
-  Writer writer = writer_new (GST_MSECOND);
+  g_auto (Writer) writer = writer_new (GST_MSECOND);
   GstVkgdrPolicyTurn turn = { NULL };
 
   write_buffers (&writer, 30);
@@ -240,13 +233,12 @@ TEST (reader_maps_again)
   write_buffers (&writer, 2);
   fail_unless_equals_int (gst_vkgdr_policy_turn_map (&turn, now), STAGED);
   gst_vkgdr_policy_turn_clear (&turn);
-  writer_clear (&writer);
 }
 
 /* Buffers that are never written, or whose mapping fails, decide nothing. */
 TEST (unwritten_buffers)
 {
-  Writer writer = writer_new (GST_MSECOND);
+  g_auto (Writer) writer = writer_new (GST_MSECOND);
   GstVkgdrPolicyTurn turn = { NULL };
   guint i;
 
@@ -260,14 +252,13 @@ TEST (unwritten_buffers)
   gst_vkgdr_policy_turn_clear (&turn);
   write_buffers (&writer, 30);
   check_access (&writer, DIRECT);
-  writer_clear (&writer);
 }
 
 /* --- rule 3 --------------------------------------------------------------- */
 
 TEST (writer_that_waits)
 {
-  Writer writer = writer_new (GST_MSECOND);
+  g_auto (Writer) writer = writer_new (GST_MSECOND);
 
   writer.busy = 0.8;
   write_buffers (&writer, 100);
@@ -278,20 +269,18 @@ TEST (writer_that_waits)
   writer.busy = 0.8;
   write_buffers (&writer, 100);
   check_access (&writer, STAGED);
-  writer_clear (&writer);
 }
 
 /* Waiting for the device does not count. */
 TEST (writer_that_waits_for_the_device)
 {
-  Writer writer = writer_new (GST_MSECOND);
+  g_auto (Writer) writer = writer_new (GST_MSECOND);
   guint i;
 
   writer.busy = 0.9;
   for (i = 0; i < 100; i++)
     write_buffer_after (&writer, GST_MSECOND);
   check_access (&writer, DIRECT);
-  writer_clear (&writer);
 }
 
 /* --- rule 4 --------------------------------------------------------------- */
@@ -353,7 +342,7 @@ TEST (places_become_free)
 TEST (fixed_mode_is_used)
 {
   static const GstVkgdrAccess wanted[] = { DIRECT, STAGED };
-  Writer writer = writer_new (100 * GST_MSECOND);
+  g_auto (Writer) writer = writer_new (100 * GST_MSECOND);
   guint k;
 
   for (k = 0; k < G_N_ELEMENTS (wanted); k++) {
@@ -365,7 +354,6 @@ TEST (fixed_mode_is_used)
         write_buffers (&writer, 200), wanted[k] == DIRECT ? 200 : 0);
     check_access (&writer, wanted[k]);
   }
-  writer_clear (&writer);
 }
 
 /* --- the time of a writer ------------------------------------------------- */

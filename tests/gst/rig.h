@@ -44,6 +44,7 @@ typedef struct {
 void rig_init (Rig *rig, const gchar *properties);
 void rig_start (Rig *rig, const gchar *caps);
 void rig_clear (Rig *rig);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Rig, rig_clear)
 
 /* Waits until the properties have taken effect, and pushes a copy of @data.
  * Returns the frame that comes out, which the caller frees. */

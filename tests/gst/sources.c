@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bytes.h"
 #include "case.h"
 #include "folder.h"
 #include "slow.h"
@@ -248,8 +249,8 @@ assert_is_not_read (const gchar *path, const gchar *why)
 
   fail_unless (gst_vkgdr_image_read (path, &error) == NULL);
   g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND);
-  fail_unless (strstr (error->message, why), "%s", error->message);
-  fail_unless (strstr (error->message, path), "%s", error->message);
+  test_assert_contains (error->message, why);
+  test_assert_contains (error->message, path);
   fail_unless (test_cpu_time () - start < test_limit (READ_LIMIT));
   g_clear_error (&error);
   fail_unless (
@@ -419,9 +420,9 @@ TEST (shortages_are_named)
   fail_unless_equals_string (text, "");
   g_free (text);
   text = explain_without (RLIMIT_NOFILE);
-  fail_unless (strstr (text, "no file descriptors left"), "%s", text);
+  test_assert_contains (text, "no file descriptors left");
   g_free (text);
   text = explain_without (RLIMIT_FSIZE);
-  fail_unless (strstr (text, "no space left"), "%s", text);
+  test_assert_contains (text, "no space left");
   g_free (text);
 }

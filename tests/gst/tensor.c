@@ -594,8 +594,7 @@ TEST_LOOP (errors, G_N_ELEMENTS (mistakes))
   queue_frames (pipeline, "a", 1, 1, FRAME_TIME);
   queue_frames (pipeline, "b", 1, 1, FRAME_TIME);
   error = test_play_error (pipeline);
-  fail_unless (strstr (error->message, mistakes[__i__].message) != NULL, "%s",
-      error->message);
+  test_assert_contains (error->message, mistakes[__i__].message);
 }
 
 /* A frame on a pad without caps is not negotiated, whether another pad has caps
@@ -615,8 +614,7 @@ TEST_LOOP (frame_without_caps, 2)
   fail_unless (
       g_error_matches (error, GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION), "%s",
       error->message);
-  fail_unless (
-      strstr (error->message, "no caps") != NULL, "%s", error->message);
+  test_assert_contains (error->message, "no caps");
 }
 
 /* Each buffer is a field, with half the rows of the picture. */
@@ -665,7 +663,7 @@ TEST (odd_frame_size)
 static GstElement *
 launch_model (const gchar *model, const gchar *pattern, const gchar *caps)
 {
-  gchar *path = NULL;
+  g_autofree gchar *path = NULL;
   gint fd = g_file_open_tmp ("vkgdr-XXXXXX.modelinfo", &path, NULL);
   GstElement *pipeline;
 
@@ -679,7 +677,6 @@ launch_model (const gchar *model, const gchar *pattern, const gchar *caps)
       "caps=\"tensor/strided(memory:VkgdrMemory)%s\" ! vkgdrdownload ! "
       "appsink name=sink",
       pattern, path, caps);
-  g_free (path);
   return pipeline;
 }
 
@@ -688,7 +685,7 @@ static void
 remove_model (GstElement *pipeline)
 {
   GstElement *tensor = NULL;
-  GstIterator *all = gst_bin_iterate_all_by_element_factory_name (
+  g_autoptr (GstIterator) all = gst_bin_iterate_all_by_element_factory_name (
       GST_BIN (pipeline), "vkgdrtensor");
   GValue value = G_VALUE_INIT;
   gchar *path = NULL;
@@ -699,7 +696,6 @@ remove_model (GstElement *pipeline)
   g_unlink (path);
   g_free (path);
   g_value_unset (&value);
-  gst_iterator_free (all);
   gst_object_unref (pipeline);
 }
 
@@ -760,8 +756,7 @@ TEST_LOOP (bad_models, G_N_ELEMENTS (bad_models))
   GstElement *pipeline = launch_model (bad_models[__i__].model, "black", "");
   GError *error = test_play_error (pipeline);
 
-  fail_unless (strstr (error->message, bad_models[__i__].message) != NULL, "%s",
-      error->message);
+  test_assert_contains (error->message, bad_models[__i__].message);
   g_error_free (error);
   remove_model (pipeline);
 }

@@ -179,7 +179,7 @@ TEST (launches_of_others_end_first)
   for (i = 0; i < 10 * LIMIT && gst_vkgdr_stream_check (stream, NULL); i++)
     g_usleep (1000);
   fail_if (gst_vkgdr_stream_check (stream, &error));
-  fail_unless (strstr (error->message, "\"first\"") != NULL);
+  test_assert_contains (error->message, "\"first\"");
   g_error_free (error);
   gst_vkgdr_launch_end (first, TRUE);
   /* The process would wait at its end while a kernel does not end. */

@@ -380,20 +380,32 @@ TEST (versions)
   vkgdr_frame_server_close (server);
 }
 
+/* Another client, which is correct, gets all frames. */
 TEST (hostile_client)
 {
   vkgdr_frame_server_t server = open_server ("GRAY8");
+  vkgdr_frames_t witness = connect_client ();
+  vkgdr_frame_t frame;
   uint64_t data[16];
   unsigned seed = 1;
-  int fds = test_count_fds (), cases = count_cases (2000), i, j;
+  int cases = count_cases (2000), fds, i, j;
 
+  wait_for_clients (server, 1);
+  send_frame (server, 1000);
+  vkgdr_frame_release (receive (witness));
+  fds = test_count_fds ();
   for (i = 0; i < cases; i++) {
     int fd = connect_raw ();
 
     if (i % 4)
       say_hello (fd, 5, 5);
-    if (i % 50 == 0)
+    if (i % 50 == 0) {
       send_frame (server, i);
+      frame = receive (witness);
+      ck_assert_int_eq (vkgdr_frame_get_info (frame)->time, i);
+      ck_assert (is_whole (frame));
+      vkgdr_frame_release (frame);
+    }
     for (j = 0; j < (int) (sizeof (data) / 8); j++)
       data[j] = (uint64_t) rand_r (&seed) * (uint64_t) rand_r (&seed);
     data[0] = (uint64_t) (i % 3 ? 16 : rand_r (&seed)) << 32
@@ -405,10 +417,11 @@ TEST (hostile_client)
       send_number (fd, VKGDR_WIRE_STOP, 0);
     close (fd);
   }
-  wait_for_clients (server, 0);
+  wait_for_clients (server, 1);
   for (i = 0; i < 100 && test_count_fds () > fds; i++)
     usleep (10000);
   ck_assert_int_le (test_count_fds (), fds);
+  vkgdr_frames_close (witness);
   vkgdr_frame_server_close (server);
 }
 
