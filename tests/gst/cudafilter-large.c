@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter-large.c: cudafilter with 100 MB in each property that names a
- * kernel
+ * cudafilter-large.c: cudafilter with 20 MB and more in each property that
+ * names a kernel
  *
  * The element must refuse each of them at once. A function whose time grows
  * with the square of the size would take hours.
@@ -14,7 +14,7 @@
 #include "slow.h"
 #include "util.h"
 
-#define LARGE (100 * 1000 * 1000)
+#define LARGE (20 * 1000 * 1000)
 
 /* The size of the largest file that is read; see kernel/image.c. */
 #define LARGEST_IMAGE (64 * 1024 * 1024)
@@ -88,9 +88,9 @@ static const struct {
   const gchar *word;
   gboolean is_for_driver; /* NVIDIA's driver has no time limit for it */
 } files[] = {
-  { "", "\n", LARGE, "too large" },
-  { "__global__ void k (VkgdrFrame in, VkgdrFrame out) {}", "\n", LARGE,
-      "too large" },
+  { "", "\n", LARGEST_IMAGE + 1, "too large" },
+  { "__global__ void k (VkgdrFrame in, VkgdrFrame out) {}", "\n",
+      LARGEST_IMAGE + 1, "too large" },
   { "__global__ void k (VkgdrFrame in, VkgdrFrame out) {}", "\n",
       LARGEST_IMAGE - 1000, "bytes" },
   { "//\n.version 8.0\n.target sm_90\n", "\n", LARGEST_IMAGE - 1000,
