@@ -449,7 +449,7 @@ TEST (frames_are_checked)
 
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 64, 48);
   check_run_fails (kernel, gst_buffer_new_allocate (NULL, info.size, NULL),
-      &info, GST_VKGDR_MEMORY_NAME);
+      &info, "put vkgdrupload before it");
 
   /* A plane that ends beyond its memory. */
   layout = frame_layout (&info, FALSE);

@@ -53,29 +53,6 @@ set_map_error (GstMemory *memory, GstMapFlags flags, GError **error)
         memory->allocator->mem_type);
 }
 
-static gboolean
-check_type (GstMemory *memory, GError **error)
-{
-  if (gst_is_vkgdr_memory (memory))
-    return TRUE;
-  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "memory of type %s has no device pointer: put vkgdrupload before it",
-      memory->allocator->mem_type);
-  return FALSE;
-}
-
-static gboolean
-check_stream (GstMemory *memory, GstVkgdrStream *stream, GError **error)
-{
-  if (!check_type (memory, error))
-    return FALSE;
-  if (gst_is_vkgdr_memory_of (memory, gst_vkgdr_stream_get_context (stream)))
-    return TRUE;
-  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "the stream belongs to another CUDA context than the memory");
-  return FALSE;
-}
-
 /* Returns the flags of the lock that gst_memory_map () takes. */
 static GstLockFlags
 lock_flags (GstMapFlags flags)
@@ -87,8 +64,8 @@ static gboolean
 map (GstMemory *memory, GstMapInfo *info, GstMapFlags flags, GError **error)
 {
   /* Other memory types may use the same flag for another purpose. */
-  if ((flags & GST_MAP_VKGDR) && !check_type (memory, error))
-    return FALSE;
+  if ((flags & GST_MAP_VKGDR) && !gst_is_vkgdr_memory (memory))
+    return gst_vkgdr_memory_check (memory, NULL, error);
   if (gst_memory_map (memory, info, flags))
     return TRUE;
   set_map_error (memory, flags, error);
@@ -100,7 +77,8 @@ map_on_stream (GstMemory *memory, GstMapInfo *info, GstMapFlags flags,
     GstVkgdrStream *stream, GError **error)
 {
   flags &= GST_MAP_READ | GST_MAP_WRITE;
-  if (!check_stream (memory, stream, error))
+  if (!gst_vkgdr_memory_check (
+          memory, gst_vkgdr_stream_get_context (stream), error))
     return FALSE;
   if (!gst_mini_object_lock (
           GST_MINI_OBJECT_CAST (memory), lock_flags (flags))) {
@@ -207,7 +185,8 @@ gst_vkgdr_mapping_add_stream (
   g_return_val_if_fail (mapping, FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  if (!check_stream (mapping->memory, stream, error))
+  if (!gst_vkgdr_memory_check (
+          mapping->memory, gst_vkgdr_stream_get_context (stream), error))
     return FALSE;
   if (!mapping->stream)
     return TRUE;
@@ -241,7 +220,8 @@ gst_vkgdr_mapping_lend (
   g_return_val_if_fail (mapping, FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  if (!check_stream (mapping->memory, stream, error))
+  if (!gst_vkgdr_memory_check (
+          mapping->memory, gst_vkgdr_stream_get_context (stream), error))
     return FALSE;
   if (mapping->stream && !wait_for_stream (stream, mapping->stream, error))
     return FALSE;

@@ -140,33 +140,12 @@ frame_find_memory (GstBuffer *buffer, gint plane, gsize offset, gsize size,
     return NULL;
   }
   memory = gst_buffer_peek_memory (buffer, index);
-  if (!gst_is_vkgdr_memory (memory)) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "Plane %d lies in memory of the type %s, not in " GST_VKGDR_MEMORY_NAME,
-        plane, memory->allocator ? memory->allocator->mem_type : "(none)");
-    return NULL;
-  }
   if (length != 1) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "Plane %d is spread over %u memories", plane, length);
     return NULL;
   }
   return memory;
-}
-
-static gboolean
-frame_check_context (
-    GstMemory *memory, GstVkgdrContext *context, gint plane, GError **error)
-{
-  GstVkgdrContext *other = gst_vkgdr_memory_get_context (memory);
-
-  if (gst_vkgdr_context_shares (other, context))
-    return TRUE;
-  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "Plane %d lies on device %d, but the kernel runs on device %d", plane,
-      gst_vkgdr_context_get_device (other),
-      gst_vkgdr_context_get_device (context));
-  return FALSE;
 }
 
 static gboolean
@@ -192,7 +171,7 @@ frame_set_plane (VkgdrFrame *frame, gint index, GstVkgdrContext *context,
   }
   memory = frame_find_memory (buffer, index, offset,
       (gsize) stride * (plane->height - 1) + row, &skip, error);
-  if (!memory || !frame_check_context (memory, context, index, error))
+  if (!memory || !gst_vkgdr_memory_check (memory, context, error))
     return FALSE;
 
   address = gst_vkgdr_memory_get_device_pointer (memory) + skip;

@@ -26,29 +26,7 @@ samples_find_memory (GstBuffer *buffer, GError **error)
         n);
     return NULL;
   }
-  if (!gst_is_vkgdr_memory (memory)) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "The buffer lies in memory of the type %s, not "
-        "in " GST_VKGDR_MEMORY_NAME,
-        memory->allocator ? memory->allocator->mem_type : "(none)");
-    return NULL;
-  }
   return memory;
-}
-
-static gboolean
-samples_check_context (
-    GstMemory *memory, GstVkgdrContext *context, GError **error)
-{
-  GstVkgdrContext *other = gst_vkgdr_memory_get_context (memory);
-
-  if (gst_vkgdr_context_shares (other, context))
-    return TRUE;
-  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "The buffer lies on device %d, but the kernel runs on device %d",
-      gst_vkgdr_context_get_device (other),
-      gst_vkgdr_context_get_device (context));
-  return FALSE;
 }
 
 static gboolean
@@ -70,7 +48,7 @@ samples_set_data (VkgdrSamples *samples, GstVkgdrContext *context,
   if (samples->n == 0)
     return TRUE;
   memory = samples_find_memory (buffer, error);
-  if (!memory || !samples_check_context (memory, context, error))
+  if (!memory || !gst_vkgdr_memory_check (memory, context, error))
     return FALSE;
   address = gst_vkgdr_memory_get_device_pointer (memory);
   /* Samples of 3 bytes are read byte by byte. */

@@ -494,7 +494,8 @@ gst_vkgdr_blocks_finalize (GObject *object)
 {
   GstVkgdrBlocks *self = GST_VKGDR_BLOCKS (object);
 
-  gst_vkgdr_slabs_clear (&self->slabs);
+  g_assert (self->slabs.array->len == 0);
+  g_ptr_array_unref (self->slabs.array);
   gst_vkgdr_pinned_unref (self->pinned);
   g_weak_ref_clear (&self->pool);
   g_mutex_clear (&self->lock);

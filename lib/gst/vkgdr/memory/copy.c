@@ -77,16 +77,6 @@ check_place (const Job *job, const Place *place, GError **error)
              job->height, place->memory->size, error);
 }
 
-static gboolean
-check_context (GstMemory *memory, GstVkgdrStream *stream, GError **error)
-{
-  if (gst_is_vkgdr_memory_of (memory, gst_vkgdr_stream_get_context (stream)))
-    return TRUE;
-  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "the stream belongs to another CUDA context than the memory");
-  return FALSE;
-}
-
 /* --- the driver's calls -------------------------------------------------- */
 
 static CUdeviceptr
@@ -226,7 +216,8 @@ submit (Job *job, CUresult (*run) (const Job *job), const gchar *what,
 {
   GstMemory *memory = job->to.memory ? job->to.memory : job->from.memory;
 
-  if (!check_context (memory, stream, error))
+  if (!gst_vkgdr_memory_check (
+          memory, gst_vkgdr_stream_get_context (stream), error))
     return FALSE;
   if (job->width == 0 || job->height == 0)
     return TRUE;

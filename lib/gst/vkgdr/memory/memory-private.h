@@ -25,6 +25,10 @@ typedef enum { GST_VKGDR_UPLOAD = 0, GST_VKGDR_DOWNLOAD = 1 } GstVkgdrDirection;
 GstVkgdrStream *gst_vkgdr_allocator_get_copy_stream (
     GstVkgdrAllocator *allocator, GstVkgdrDirection direction, GError **error);
 
+/* Whether gst_is_vkgdr_memory_of () is true. If not, sets @error. */
+gboolean gst_vkgdr_memory_check (
+    GstMemory *memory, GstVkgdrContext *context, GError **error);
+
 /* Whether @height rows of @width bytes, the first at @offset, are in @room
  * bytes. If not, sets @error. */
 gboolean gst_vkgdr_check_rows (gsize offset, gsize pitch, gsize width,

@@ -390,6 +390,22 @@ gst_is_vkgdr_memory_of (GstMemory *memory, GstVkgdrContext *context)
              gst_vkgdr_memory_root (memory)->blocks->context, context);
 }
 
+gboolean
+gst_vkgdr_memory_check (
+    GstMemory *memory, GstVkgdrContext *context, GError **error)
+{
+  if (gst_is_vkgdr_memory_of (memory, context))
+    return TRUE;
+  if (gst_is_vkgdr_memory (memory))
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "the memory belongs to another CUDA context");
+  else
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "memory of type %s has no device pointer: put vkgdrupload before it",
+        memory->allocator ? memory->allocator->mem_type : "(none)");
+  return FALSE;
+}
+
 /**
  * gst_vkgdr_memory_get_context:
  * @memory: a memory of this type

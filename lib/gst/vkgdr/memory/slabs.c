@@ -54,13 +54,6 @@ gst_vkgdr_slabs_init (GstVkgdrSlabs *self, gboolean is_pool)
   self->array = g_ptr_array_new ();
 }
 
-void
-gst_vkgdr_slabs_clear (GstVkgdrSlabs *self)
-{
-  g_assert (self->array->len == 0);
-  g_ptr_array_unref (self->array);
-}
-
 gboolean
 gst_vkgdr_slabs_are_private (const GstVkgdrSlabs *self, gsize size)
 {

@@ -55,9 +55,6 @@ typedef struct {
 
 void gst_vkgdr_slabs_init (GstVkgdrSlabs *self, gboolean is_pool);
 
-/* There must be no slabs. */
-void gst_vkgdr_slabs_clear (GstVkgdrSlabs *self);
-
 /* Whether a block of @size bytes has slabs that contain nothing else than
  * itself, or the other buffers of its pool. */
 gboolean gst_vkgdr_slabs_are_private (const GstVkgdrSlabs *self, gsize size);
