@@ -267,9 +267,12 @@ class TensorReader:
 
     def _start(self) -> None:
         pipeline = self._live()
-        if not self._started:
-            self._started = True
-            pipeline.set_state(Gst.State.PLAYING)
+        if self._started:
+            return
+        with self._lock:  # an appsink that has not started says that it has ended
+            if not self._started:
+                pipeline.set_state(Gst.State.PLAYING)
+                self._started = True
 
     def _check(self) -> None:
         """Raises the error that an element has posted, if there is one."""
