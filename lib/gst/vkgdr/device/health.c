@@ -10,11 +10,6 @@
  * behind that kernel: such work will never be done. */
 #define GRACE G_TIME_SPAN_SECOND
 
-typedef struct {
-  GstVkgdrSuspectsFunc func;
-  gpointer user_data;
-} Suspects;
-
 struct _GstVkgdrHealth {
   guint refcount; /* under the registry's lock */
   const vkgdr_cuda *cuda;
@@ -23,9 +18,8 @@ struct _GstVkgdrHealth {
   gint lost; /* atomic; written under the lock */
   gint hung; /* atomic; kernels that do not end; written under hang_lock */
 
-  GMutex lock;      /* for the next fields */
-  GError *error;    /* why the context is lost, or NULL */
-  GArray *suspects; /* of Suspects */
+  GMutex lock;   /* for the next field */
+  GError *error; /* why the context is lost, or NULL */
 
   GMutex
       hang_lock; /* for the next fields; taken with a reclaimer's lock held */
@@ -35,6 +29,8 @@ struct _GstVkgdrHealth {
 
 static GMutex registry_lock;
 static GHashTable *registry; /* CUcontext -> GstVkgdrHealth */
+
+static GstVkgdrSuspectsFunc add_suspects; /* atomic */
 
 GstVkgdrHealth *
 gst_vkgdr_health_get (const vkgdr_cuda *cuda, CUcontext context)
@@ -51,7 +47,6 @@ gst_vkgdr_health_get (const vkgdr_cuda *cuda, CUcontext context)
     self->context = context;
     g_mutex_init (&self->lock);
     g_mutex_init (&self->hang_lock);
-    self->suspects = g_array_new (FALSE, FALSE, sizeof (Suspects));
     g_hash_table_insert (registry, context, self);
   }
   self->refcount++;
@@ -73,7 +68,6 @@ gst_vkgdr_health_unref (GstVkgdrHealth *self)
     return;
   g_clear_error (&self->error);
   g_clear_error (&self->hang);
-  g_array_unref (self->suspects);
   g_mutex_clear (&self->lock);
   g_mutex_clear (&self->hang_lock);
   g_free (self);
@@ -83,26 +77,9 @@ gst_vkgdr_health_unref (GstVkgdrHealth *self)
  */
 
 void
-gst_vkgdr_health_add_suspects (
-    GstVkgdrHealth *self, GstVkgdrSuspectsFunc func, gpointer user_data)
+gst_vkgdr_health_set_suspects_func (GstVkgdrSuspectsFunc func)
 {
-  Suspects suspects = { func, user_data };
-
-  g_mutex_lock (&self->lock);
-  g_array_append_val (self->suspects, suspects);
-  g_mutex_unlock (&self->lock);
-}
-
-void
-gst_vkgdr_health_remove_suspects (GstVkgdrHealth *self, gpointer user_data)
-{
-  guint i;
-
-  g_mutex_lock (&self->lock);
-  for (i = 0; i < self->suspects->len; i++)
-    if (g_array_index (self->suspects, Suspects, i).user_data == user_data)
-      g_array_remove_index_fast (self->suspects, i--);
-  g_mutex_unlock (&self->lock);
+  g_atomic_pointer_set (&add_suspects, func);
 }
 
 static gboolean
@@ -122,14 +99,12 @@ static gchar *
 name_suspects (GstVkgdrHealth *self)
 {
   GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
+  GstVkgdrSuspectsFunc func = g_atomic_pointer_get (&add_suspects);
   gchar *text = NULL;
-  guint i, n = 0;
+  guint n = 0;
 
-  for (i = 0; i < self->suspects->len; i++) {
-    Suspects *suspects = &g_array_index (self->suspects, Suspects, i);
-
-    suspects->func (suspects->user_data, names);
-  }
+  if (func)
+    func (self->context, names);
   while (n < names->len)
     if (contains (names, n, g_ptr_array_index (names, n)))
       g_ptr_array_remove_index (names, n);

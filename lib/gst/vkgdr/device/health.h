@@ -21,21 +21,18 @@ G_BEGIN_DECLS
 
 typedef struct _GstVkgdrHealth GstVkgdrHealth;
 
-/* Adds the names of the kernels that run, of type gchar *, to @names. Called
- * with the lock of the health held: it must not call functions of this header.
- */
-typedef void (*GstVkgdrSuspectsFunc) (gpointer user_data, GPtrArray *names);
+/* Adds the names of the kernels that run in @context, of type gchar *, to
+ * @names. Called with the lock of the health held: it must not call functions
+ * of this header. */
+typedef void (*GstVkgdrSuspectsFunc) (gpointer context, GPtrArray *names);
 
 /* The health of @context; the caller owns a reference. */
 GstVkgdrHealth *gst_vkgdr_health_get (
     const vkgdr_cuda *cuda, CUcontext context);
 void gst_vkgdr_health_unref (GstVkgdrHealth *self);
 
-/* Registers a function that names the running kernels when the device fails. */
-void gst_vkgdr_health_add_suspects (
-    GstVkgdrHealth *self, GstVkgdrSuspectsFunc func, gpointer user_data);
-void gst_vkgdr_health_remove_suspects (
-    GstVkgdrHealth *self, gpointer user_data);
+/* Sets the function that names the running kernels when a device fails. */
+void gst_vkgdr_health_set_suspects_func (GstVkgdrSuspectsFunc func);
 
 /* FALSE with @error set if the context is lost. */
 gboolean gst_vkgdr_health_check (GstVkgdrHealth *self, GError **error);

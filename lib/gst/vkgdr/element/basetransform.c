@@ -193,7 +193,7 @@ end_stream (GstVkgdrBaseTransform *self)
     post_warning (self, error);
   g_signal_handlers_disconnect_by_func (stream, on_stream_failed, self);
   /* Drops the references that ended kernels hold. */
-  gst_vkgdr_reclaim_check_launches (private_of (self)->context);
+  gst_vkgdr_launch_check_all ();
 }
 
 static gboolean
@@ -427,18 +427,6 @@ gst_vkgdr_base_transform_get_allocator (GstVkgdrBaseTransform *transform)
   return private_of (transform)->allocator;
 }
 
-/* If a kernel of another element has failed, that element posts its error
- * first. */
-static void
-report_failed_kernels (GstVkgdrBaseTransform *self)
-{
-  GstVkgdrContext *context = gst_vkgdr_base_transform_ref_context (self);
-
-  if (context)
-    gst_vkgdr_reclaim_check_launches (context);
-  gst_clear_object (&context);
-}
-
 /**
  * gst_vkgdr_base_transform_post_error:
  * @transform: an element
@@ -457,7 +445,9 @@ gst_vkgdr_base_transform_post_error (
   g_return_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform));
   g_return_if_fail (error != NULL);
 
-  report_failed_kernels (transform);
+  /* If a kernel of another element has failed, that element posts its error
+   * first. */
+  gst_vkgdr_launch_check_all ();
   post_error (transform, error);
   g_error_free (error);
 }

@@ -10,6 +10,7 @@
 
 #include "element/element-private.h"
 #include "element/filter-private.h"
+#include "kernel/kernel-private.h"
 
 /**
  * SECTION:gstvkgdrfilter

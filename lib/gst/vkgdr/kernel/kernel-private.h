@@ -11,5 +11,6 @@
 
 #include "kernel/frame.h"
 #include "kernel/module.h"
+#include "kernel/timer.h"
 
 #endif /* __GST_VKGDR_KERNEL_PRIVATE_H__ */

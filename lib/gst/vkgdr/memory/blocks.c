@@ -20,8 +20,7 @@ G_DEFINE_TYPE_WITH_CODE (GstVkgdrBlocks, gst_vkgdr_blocks, G_TYPE_OBJECT,
 #define IDLE_TIME (10 * G_TIME_SPAN_SECOND)
 
 /* Microseconds for which an allocation waits for memory that is being freed, if
- * there is no other memory, and after which a driver that could not be queried
- * is queried again. A kernel rarely runs longer. */
+ * there is no other memory. A kernel rarely runs longer. */
 #define WAIT_TIME (2 * G_TIME_SPAN_SECOND)
 
 /* Must be called without the lock. */
@@ -70,11 +69,7 @@ static void
 run_task (gpointer user_data)
 {
   Task *task = user_data;
-  GstVkgdrContext *context = task->blocks->context;
 
-  if (task->remains.on_context && !gst_vkgdr_reclaim_is_device_idle (context)
-      && gst_vkgdr_reclaim_later (context, WAIT_TIME, run_task, task))
-    return;
   recycle (task->blocks, &task->remains);
   g_object_unref (task->blocks);
   g_free (task);
@@ -93,25 +88,10 @@ recycle_later (GstVkgdrBlocks *self, const GstVkgdrRemains *remains)
   gst_vkgdr_reclaim (self->context, remains->fences, run_task, task);
 }
 
-/* Returns the worst state among the fences. */
 static GstVkgdrFenceState
 get_state (const GstVkgdrRemains *remains)
 {
-  GstVkgdrFenceState state = GST_VKGDR_FENCE_REACHED;
-  guint i;
-
-  if (remains->on_context)
-    return GST_VKGDR_FENCE_LOST;
-  for (i = 0; remains->fences && i < remains->fences->len; i++) {
-    GstVkgdrFenceState of_one = gst_vkgdr_fence_get_state (
-        g_ptr_array_index (remains->fences, i), NULL);
-
-    if (of_one == GST_VKGDR_FENCE_LOST)
-      return of_one;
-    if (of_one == GST_VKGDR_FENCE_PENDING)
-      state = of_one;
-  }
-  return state;
+  return gst_vkgdr_fences_get_state (remains->fences);
 }
 
 /* Keeps parts until they are needed, or until the timer recycles them. */

@@ -49,7 +49,6 @@ typedef struct {
   gpointer staging;        /* or NULL */
   GstMemory *cuda_wrapper; /* or NULL */
   GPtrArray *fences;       /* of GstVkgdrFence, or NULL */
-  gboolean on_context;     /* wait for the whole CUDA context, too */
 } GstVkgdrRemains;
 
 /* @pool (nullable): the buffer pool that owns the allocator. */

@@ -33,7 +33,8 @@ copy_async (GstVkgdrMemory *self, GstVkgdrDirection direction, gsize offset,
   GstVkgdrFence *fence;
   gboolean ok;
 
-  if (!gst_vkgdr_order_stream (&self->order, stream, flags, error)
+  if (!gst_vkgdr_order_make_wait (
+          &self->order, context, handle, stream, flags, error)
       || !gst_vkgdr_context_push (context, error))
     return NULL;
   if (direction == GST_VKGDR_UPLOAD)

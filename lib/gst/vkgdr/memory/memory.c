@@ -131,7 +131,7 @@ gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem)
     .cuda_wrapper = self->cuda_wrapper };
 
   if (!mem->parent) {
-    remains.fences = gst_vkgdr_order_finish (&self->order, &remains.on_context);
+    remains.fences = gst_vkgdr_order_finish (&self->order);
     g_clear_pointer (&self->fetch, gst_vkgdr_fence_unref);
     gst_vkgdr_policy_turn_clear (&self->turn);
     gst_vkgdr_blocks_retire (self->blocks, &remains);
@@ -146,37 +146,14 @@ gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem)
 gboolean
 gst_vkgdr_memory_wait (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
-  GstVkgdrPending pending;
-  gboolean ok;
-
-  while (gst_vkgdr_order_check (&self->order, error)) {
-    if (!gst_vkgdr_order_get_pending (&self->order, flags, &pending))
-      return TRUE;
-    g_mutex_unlock (&self->lock);
-    ok = gst_vkgdr_pending_wait (&pending, self->order.context, error);
-    g_mutex_lock (&self->lock);
-    if (!ok)
-      return FALSE;
-    gst_vkgdr_order_settle_uses (&self->order, pending.uses);
-  }
-  return FALSE;
+  return gst_vkgdr_order_wait (&self->order, &self->lock, flags, error);
 }
 
 gboolean
 gst_vkgdr_memory_settle (GstVkgdrMemory *self, GError **error)
 {
-  guint64 uses;
-  gboolean ok;
-
-  while (gst_vkgdr_order_needs_context (&self->order, &uses)) {
-    g_mutex_unlock (&self->lock);
-    ok = gst_vkgdr_context_synchronize (self->order.context, error);
-    g_mutex_lock (&self->lock);
-    if (!ok)
-      return FALSE;
-    gst_vkgdr_order_settle_uses (&self->order, uses);
-  }
-  return TRUE;
+  return gst_vkgdr_order_settle_unknown (&self->order)
+         || gst_vkgdr_memory_wait (self, GST_MAP_READ, error);
 }
 
 void
@@ -247,8 +224,8 @@ gst_vkgdr_memory_make_wait (
 
   g_mutex_lock (&self->lock);
   ok = gst_vkgdr_memory_settle (self, error)
-       && gst_vkgdr_order_precede (
-           &self->order, self->order.context, stream, flags, error);
+       && gst_vkgdr_order_make_wait (
+           &self->order, self->order.context, stream, NULL, flags, error);
   g_mutex_unlock (&self->lock);
   return ok;
 }
@@ -534,7 +511,9 @@ gst_vkgdr_memory_begin_access (GstMemory *memory, GstVkgdrStream *stream,
   g_mutex_lock (&self->lock);
   ok = (!gst_vkgdr_order_has_unknown_use (&self->order)
            || gst_vkgdr_memory_settle (self, error))
-       && gst_vkgdr_order_stream (&self->order, stream, flags, error);
+       && gst_vkgdr_order_make_wait (&self->order,
+           gst_vkgdr_stream_get_context (stream),
+           gst_vkgdr_stream_get_handle (stream), stream, flags, error);
   g_mutex_unlock (&self->lock);
   return ok;
 }

@@ -5,7 +5,8 @@
 
 #include "sync/fence.h"
 #include "sync/stream.h"
-#include "sync/wait.h"
+
+#include <sys/prctl.h>
 
 struct _GstVkgdrFence {
   gint refcount;     /* atomic */
@@ -13,8 +14,8 @@ struct _GstVkgdrFence {
   gint result;       /* the CUresult with which it was lost; atomic */
   const gchar *what; /* the call that returned it; atomic */
   GstVkgdrContext *context; /* a reference */
-  CUevent event;
-  GstVkgdrStream *stream; /* a reference; NULL for a foreign stream */
+  CUevent event;            /* NULL if it was never recorded */
+  GstVkgdrStream *stream;   /* a reference; NULL for a foreign stream */
 };
 
 G_DEFINE_BOXED_TYPE (
@@ -42,20 +43,27 @@ fence_new (GstVkgdrContext *context, CUevent event, GstVkgdrStream *stream,
   return fence;
 }
 
+/* @event is recorded on @handle, or, if @on_all, behind all work of the CUDA
+ * context. */
 static GstVkgdrFence *
-record (GstVkgdrContext *context, CUstream handle, GstVkgdrStream *stream,
-    GError **error)
+record (GstVkgdrContext *context, CUstream handle, gboolean on_all,
+    GstVkgdrStream *stream, GError **error)
 {
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
   GstVkgdrFence *fence = NULL;
+  CUresult result;
   CUevent event;
 
   if (!gst_vkgdr_context_push (context, error))
     return NULL;
   event = gst_vkgdr_context_take_event (context, error);
-  if (event)
-    fence = fence_new (context, event, stream,
-        gst_vkgdr_context_get_driver (context)->cuEventRecord (event, handle),
-        "cuEventRecord", error);
+  if (event) {
+    result = on_all ? cuda->cuCtxRecordEvent (
+                 gst_vkgdr_context_get_cuda_context (context), event)
+                    : cuda->cuEventRecord (event, handle);
+    fence = fence_new (context, event, stream, result,
+        on_all ? "cuCtxRecordEvent" : "cuEventRecord", error);
+  }
   gst_vkgdr_context_pop (context);
   return fence;
 }
@@ -64,26 +72,28 @@ GstVkgdrFence *
 gst_vkgdr_fence_new_on (
     GstVkgdrContext *context, CUstream handle, GError **error)
 {
-  return record (context, handle, NULL, error);
+  return record (context, handle, FALSE, NULL, error);
 }
 
 GstVkgdrFence *
 gst_vkgdr_fence_new_on_all (GstVkgdrContext *context)
 {
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  GstVkgdrFence *fence = NULL;
-  CUevent event;
 
-  if (!cuda || !cuda->cuCtxRecordEvent
-      || !gst_vkgdr_context_push (context, NULL))
+  if (!cuda || !cuda->cuCtxRecordEvent)
     return NULL;
-  event = gst_vkgdr_context_take_event (context, NULL);
-  if (event)
-    fence = fence_new (context, event, NULL,
-        cuda->cuCtxRecordEvent (
-            gst_vkgdr_context_get_cuda_context (context), event),
-        "cuCtxRecordEvent", NULL);
-  gst_vkgdr_context_pop (context);
+  return record (context, NULL, TRUE, NULL, NULL);
+}
+
+GstVkgdrFence *
+gst_vkgdr_fence_new_lost (GstVkgdrContext *context)
+{
+  GstVkgdrFence *fence =
+      fence_new (context, NULL, NULL, CUDA_SUCCESS, NULL, NULL);
+
+  fence->state = GST_VKGDR_FENCE_LOST;
+  fence->result = CUDA_ERROR_NOT_SUPPORTED;
+  fence->what = "cuCtxRecordEvent";
   return fence;
 }
 
@@ -124,7 +134,7 @@ gst_vkgdr_stream_record (GstVkgdrStream *stream, GError **error)
   GST_OBJECT_LOCK (stream);
   launches = g_steal_pointer (&stream->open);
   GST_OBJECT_UNLOCK (stream);
-  fence = record (stream->context, stream->handle, stream, error);
+  fence = record (stream->context, stream->handle, FALSE, stream, error);
   close_launches (launches, fence);
   return fence;
 }
@@ -169,7 +179,8 @@ gst_vkgdr_fence_unref (GstVkgdrFence *fence)
   /* The event can be reused even if it is pending: a stream that waits for it
    * waits for what was recorded at that time, and a later record does not
    * change that. */
-  gst_vkgdr_context_give_event (fence->context, fence->event);
+  if (fence->event)
+    gst_vkgdr_context_give_event (fence->context, fence->event);
   gst_clear_object (&fence->stream);
   gst_object_unref (fence->context);
   g_free (fence);
@@ -185,7 +196,7 @@ gst_vkgdr_fence_get_context (GstVkgdrFence *fence)
  */
 
 static CUresult
-query_in_context (GstVkgdrFence *fence, const gchar **what)
+query (GstVkgdrFence *fence, const gchar **what)
 {
   CUresult result = gst_vkgdr_context_try_push (fence->context);
 
@@ -226,27 +237,47 @@ gst_vkgdr_fence_report_lost (GstVkgdrFence *fence)
 {
   GError *error = NULL;
 
-  if (!fence->stream || g_atomic_int_get (&fence->state) != GST_VKGDR_FENCE_LOST
-      || !gst_vkgdr_stream_check (fence->stream, NULL)) /* failed before */
+  if (g_atomic_int_get (&fence->state) != GST_VKGDR_FENCE_LOST)
     return;
   set_lost_error (fence, &error);
-  gst_vkgdr_stream_fail (fence->stream, error);
+  if (fence->stream
+      && !gst_vkgdr_health_is_lost (
+          gst_vkgdr_context_get_health (fence->context)))
+    gst_vkgdr_stream_fail (fence->stream, error);
+  else
+    g_error_free (error);
 }
 
 GstVkgdrFenceState
 gst_vkgdr_fence_get_state (GstVkgdrFence *fence, GError **error)
 {
-  const gchar *what = NULL;
+  const gchar *what;
   CUresult result;
 
   if (g_atomic_int_get (&fence->state) == GST_VKGDR_FENCE_PENDING) {
-    result = query_in_context (fence, &what);
+    result = query (fence, &what);
     if (result != CUDA_ERROR_NOT_READY)
       set_result (fence, result, what);
   }
   if (error && g_atomic_int_get (&fence->state) == GST_VKGDR_FENCE_LOST)
     set_lost_error (fence, error);
   return g_atomic_int_get (&fence->state);
+}
+
+GstVkgdrFenceState
+gst_vkgdr_fences_get_state (GPtrArray *fences)
+{
+  GstVkgdrFenceState all = GST_VKGDR_FENCE_REACHED, state;
+  guint i;
+
+  for (i = 0; fences && i < fences->len; i++) {
+    state = gst_vkgdr_fence_get_state (g_ptr_array_index (fences, i), NULL);
+    if (state == GST_VKGDR_FENCE_PENDING)
+      return state;
+    if (state == GST_VKGDR_FENCE_LOST)
+      all = state;
+  }
+  return all;
 }
 
 /**
@@ -270,6 +301,35 @@ gst_vkgdr_fence_is_signaled (GstVkgdrFence *fence)
 
 /* --- waiting ---------------------------------------------------------------
  */
+
+/* Microseconds for which a thread that waits only yields, because the delay of
+ * a sleep would be noticeable. The driver's own waits do the same. */
+#define SPIN 200
+
+/* Then a pause lasts 1 / PART of the time waited so far, and at most PAUSE_MAX
+ * microseconds, a delay that is not noticeable. */
+#define PART 64
+#define PAUSE_MAX 1000
+
+/* Nanoseconds. By default, Linux lets a thread sleep 50 microseconds longer
+ * than requested. */
+#define SLACK 1000
+
+void
+gst_vkgdr_pause (gint64 since)
+{
+  gint64 waited = g_get_monotonic_time () - since;
+  int slack;
+
+  if (waited < SPIN) {
+    g_thread_yield ();
+    return;
+  }
+  slack = prctl (PR_GET_TIMERSLACK, 0, 0, 0, 0);
+  prctl (PR_SET_TIMERSLACK, SLACK, 0, 0, 0);
+  g_usleep (MIN (waited / PART, PAUSE_MAX));
+  prctl (PR_SET_TIMERSLACK, MAX (slack, 0), 0, 0, 0);
+}
 
 /* Whether a wait that has lasted since @since may go on. */
 static gboolean
@@ -296,25 +356,18 @@ check_wait (GstVkgdrContext *context, GstVkgdrStream *stream, gint64 since,
 gboolean
 gst_vkgdr_fence_wait (GstVkgdrFence *fence, GError **error)
 {
-  GstVkgdrWait wait = GST_VKGDR_WAIT_INIT;
   gint64 since = g_get_monotonic_time ();
-  GstVkgdrFenceState state = GST_VKGDR_FENCE_PENDING;
-  gboolean ok = TRUE;
+  GstVkgdrFenceState state;
 
   g_return_val_if_fail (fence != NULL, FALSE);
 
-  while (ok) {
-    state = gst_vkgdr_fence_get_state (fence, NULL);
-    if (state != GST_VKGDR_FENCE_PENDING)
-      break;
-    ok = check_wait (fence->context, fence->stream, since, error);
-    if (ok)
-      gst_vkgdr_wait_pause (&wait);
+  while ((state = gst_vkgdr_fence_get_state (fence, error))
+         == GST_VKGDR_FENCE_PENDING) {
+    if (!check_wait (fence->context, fence->stream, since, error))
+      return FALSE;
+    gst_vkgdr_pause (since);
   }
-  gst_vkgdr_wait_end (&wait);
-  if (state == GST_VKGDR_FENCE_LOST)
-    set_lost_error (fence, error);
-  return ok && state == GST_VKGDR_FENCE_REACHED;
+  return state == GST_VKGDR_FENCE_REACHED;
 }
 
 gboolean

@@ -29,8 +29,13 @@ typedef enum {
 GstVkgdrFenceState gst_vkgdr_fence_get_state (
     GstVkgdrFence *fence, GError **error);
 
+/* The state of all of @fences (nullable) together: pending as long as one of
+ * them is, otherwise lost if one of them is lost. */
+GstVkgdrFenceState gst_vkgdr_fences_get_state (GPtrArray *fences);
+
 /* If the fence is lost: makes its stream fail, so that an element can post the
- * error. Must be called without a lock. */
+ * error. If the device has failed, only takes note of that: the kernels that
+ * may be the cause make their streams fail. Must be called without a lock. */
 void gst_vkgdr_fence_report_lost (GstVkgdrFence *fence);
 
 /* Records a fence behind all work that is queued on @handle, a stream of
@@ -44,6 +49,10 @@ GstVkgdrFence *gst_vkgdr_fence_new_on (
  * captured. */
 GstVkgdrFence *gst_vkgdr_fence_new_on_all (GstVkgdrContext *context);
 
+/* A fence for work on undeclared streams behind which the driver cannot record
+ * one. */
+GstVkgdrFence *gst_vkgdr_fence_new_lost (GstVkgdrContext *context);
+
 GstVkgdrContext *gst_vkgdr_fence_get_context (GstVkgdrFence *fence);
 
 /* Makes work that is queued on @handle, a stream of @context, from now on wait
@@ -53,6 +62,14 @@ GstVkgdrContext *gst_vkgdr_fence_get_context (GstVkgdrFence *fence);
 gboolean gst_vkgdr_fence_precede (GstVkgdrFence *fence,
     GstVkgdrContext *context, CUstream handle, GstVkgdrStream *stream,
     GError **error);
+
+/* Must be called between two queries of the device, by a thread that has waited
+ * for it since @since (monotonic time). A wait inside the driver ends only when
+ * the device is done; if the device hangs, it never ends. So a thread that
+ * waits queries, pauses and queries again, and can give up. The pauses grow
+ * with the time waited so far, so that both the delay and the cost of the
+ * queries stay within a few percent of it. */
+void gst_vkgdr_pause (gint64 since);
 
 G_END_DECLS
 

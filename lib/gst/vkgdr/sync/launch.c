@@ -4,13 +4,296 @@
  */
 
 #include "sync/launch.h"
+#include "sync/fence.h"
 #include "sync/reclaim.h"
-#include "sync/wait.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_launch_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_launch_debug
 
 /* Kernels of a stream that may be in flight. The driver's queue takes about a
  * thousand entries, and a frame takes a handful of them. A thread that finds
  * the queue full is blocked inside the driver, where nothing can wake it. */
 #define IN_FLIGHT_MAX 64
+
+/* Microseconds between two checks of the launches, which limits the precision
+ * of time limits. A check queries one event for each busy stream. */
+#define CHECK_INTERVAL (20 * G_TIME_SPAN_MILLISECOND)
+
+static GMutex lock; /* for the fields below, and for launches (sync/stream.h) */
+static GQueue launches; /* of GstVkgdrLaunch, in the order of their launch */
+static guint pass;      /* over the launches */
+static GQuark scheduled_quark; /* on contexts: the reclaim thread will check */
+
+/* Returns "kernel "a" of x", which the caller frees. */
+static gchar *
+describe (GstVkgdrLaunch *launch)
+{
+  gchar *name = gst_object_get_name (GST_OBJECT (launch->stream));
+  gchar *text = g_strdup_printf ("kernel \"%s\" of %s", launch->kernel, name);
+
+  g_free (name);
+  return text;
+}
+
+static void
+add_suspects (gpointer cuda_context, GPtrArray *names)
+{
+  GList *link;
+
+  g_mutex_lock (&lock);
+  for (link = launches.head; link; link = link->next) {
+    GstVkgdrLaunch *launch = link->data;
+
+    if (gst_vkgdr_context_get_cuda_context (launch->stream->context)
+        == cuda_context)
+      g_ptr_array_add (names, describe (launch));
+  }
+  g_mutex_unlock (&lock);
+}
+
+static void
+init (void)
+{
+  static gsize done = 0;
+
+  if (!g_once_init_enter (&done))
+    return;
+  GST_DEBUG_CATEGORY_INIT (gst_vkgdr_launch_debug, "vkgdrlaunch", 0,
+      "watches kernels until they have ended");
+  scheduled_quark = g_quark_from_static_string ("gst-vkgdr-launch-check");
+  gst_vkgdr_health_set_suspects_func (add_suspects);
+  g_once_init_leave (&done, 1);
+}
+
+static GstVkgdrHealth *
+health_of (GstVkgdrLaunch *launch)
+{
+  return gst_vkgdr_context_get_health (launch->stream->context);
+}
+
+/* --- checks ----------------------------------------------------------------
+ */
+
+/* Must be called without the lock. */
+static void
+launch_free (GstVkgdrLaunch *launch)
+{
+  if (g_atomic_int_dec_and_test (&launch->stream->n_launches))
+    GST_OBJECT_FLAG_UNSET (launch->stream, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+  gst_object_unref (launch->stream);
+  g_clear_pointer (&launch->begin, gst_vkgdr_fence_unref);
+  g_clear_pointer (&launch->end, gst_vkgdr_fence_unref);
+  g_free (launch);
+}
+
+/* Releases the lock meanwhile. The kernel has ended, or was not queued. */
+static void
+remove_locked (GstVkgdrLaunch *launch)
+{
+  g_queue_remove (&launches, launch);
+  if (launch->is_hung) {
+    GST_INFO ("the kernel that ran for too long has ended or failed");
+    gst_vkgdr_health_end_hang (health_of (launch));
+  }
+  g_mutex_unlock (&lock);
+  launch_free (launch);
+  g_mutex_lock (&lock);
+}
+
+/* The time begins when the kernel is first seen to be able to run. */
+static gboolean
+is_overdue_locked (GstVkgdrLaunch *launch)
+{
+  gint64 now = g_get_monotonic_time ();
+
+  if (launch->since == 0) {
+    if (!launch->begin
+        || gst_vkgdr_fence_get_state (launch->begin, NULL)
+               != GST_VKGDR_FENCE_PENDING)
+      launch->since = now;
+    return FALSE;
+  }
+  return launch->limit > 0
+         && now - launch->since
+                > (gint64) launch->limit * G_TIME_SPAN_MILLISECOND;
+}
+
+/* Whether the kernel has ended. If no fence could be recorded behind it, that
+ * is not known, and it is not watched any longer. */
+static gboolean
+has_ended_locked (GstVkgdrLaunch *launch, GstVkgdrFenceState *state)
+{
+  *state = GST_VKGDR_FENCE_PENDING;
+  if (g_atomic_int_get (&launch->is_closed))
+    *state = launch->end ? gst_vkgdr_fence_get_state (launch->end, NULL)
+                         : GST_VKGDR_FENCE_REACHED;
+  return *state != GST_VKGDR_FENCE_PENDING;
+}
+
+/* Returns the first launch whose kernel has ended (see @state) or exceeded its
+ * limit since the last check. The kernels of a stream end one after the other,
+ * so only the first one of each stream is queried. */
+static GstVkgdrLaunch *
+find_changed_locked (GstVkgdrFenceState *state)
+{
+  GList *link;
+
+  pass++;
+  for (link = launches.head; link; link = link->next) {
+    GstVkgdrLaunch *launch = link->data;
+
+    if (launch->stream->pass != pass && !launch->is_reported
+        && (has_ended_locked (launch, state)
+            || (!launch->is_hung && is_overdue_locked (launch))))
+      return launch;
+    launch->stream->pass = pass;
+  }
+  return NULL;
+}
+
+/* Releases the lock meanwhile. Takes @error. */
+static void
+fail_stream_locked (GstVkgdrLaunch *launch, GError *error)
+{
+  GstVkgdrStream *stream = gst_object_ref (launch->stream);
+
+  g_mutex_unlock (&lock);
+  gst_vkgdr_stream_fail (stream, error);
+  gst_object_unref (stream);
+  g_mutex_lock (&lock);
+}
+
+static void
+report_hang_locked (GstVkgdrLaunch *launch)
+{
+  gchar *name = describe (launch);
+  GError *error = g_error_new (GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+      "%s runs for more than %u ms, and nothing can end it. "
+      "Check the kernel for an endless loop; if it is only slow, "
+      "raise kernel-timeout (milliseconds; 0 is no limit)",
+      name, launch->limit);
+
+  g_free (name);
+  GST_WARNING ("%s. The memory and modules of this process on the device "
+               "are not freed until the kernel ends",
+      error->message);
+  launch->is_hung = TRUE;
+  gst_vkgdr_health_begin_hang (health_of (launch), error);
+  fail_stream_locked (launch, error);
+}
+
+/* The launch stays in the list meanwhile, so that the error names it. */
+static void
+report_loss_locked (GstVkgdrLaunch *launch)
+{
+  GError *error = NULL;
+
+  launch->is_reported = TRUE;
+  g_mutex_unlock (&lock);
+  gst_vkgdr_fence_get_state (launch->end, &error);
+  g_mutex_lock (&lock);
+  fail_stream_locked (launch, error);
+  remove_locked (launch);
+}
+
+void
+gst_vkgdr_launch_check_all (void)
+{
+  GstVkgdrFenceState state;
+  GstVkgdrLaunch *launch;
+
+  g_mutex_lock (&lock);
+  while ((launch = find_changed_locked (&state)))
+    if (state == GST_VKGDR_FENCE_REACHED)
+      remove_locked (launch);
+    else if (state == GST_VKGDR_FENCE_LOST)
+      report_loss_locked (launch);
+    else
+      report_hang_locked (launch);
+  g_mutex_unlock (&lock);
+}
+
+/* --- in the reclaim thread -------------------------------------------------
+ */
+
+/* Sets @open to a reference to a stream with a launch behind which no fence was
+ * recorded, because its kernel uses no memory of this library; or to NULL.
+ * Returns whether @context has launches. */
+static gboolean
+find_launches_locked (GstVkgdrContext *context, GstVkgdrStream **open)
+{
+  gboolean any = FALSE;
+  GList *link;
+
+  *open = NULL;
+  for (link = launches.head; link && !*open; link = link->next) {
+    GstVkgdrStream *stream = ((GstVkgdrLaunch *) link->data)->stream;
+
+    if (stream->context != context)
+      continue;
+    any = TRUE;
+    GST_OBJECT_LOCK (stream);
+    if (stream->open)
+      *open = gst_object_ref (stream);
+    GST_OBJECT_UNLOCK (stream);
+  }
+  return any;
+}
+
+/* Releases the lock meanwhile, because recording may block in the driver.
+ * Returns whether @context has launches. */
+static gboolean
+close_launches_locked (GstVkgdrContext *context)
+{
+  GstVkgdrStream *stream;
+  GstVkgdrFence *fence;
+  gboolean any;
+
+  while ((any = find_launches_locked (context, &stream)) && stream) {
+    g_mutex_unlock (&lock);
+    fence = gst_vkgdr_stream_record (stream, NULL);
+    g_clear_pointer (&fence, gst_vkgdr_fence_unref);
+    gst_object_unref (stream);
+    g_mutex_lock (&lock);
+  }
+  return any;
+}
+
+static gboolean schedule_locked (GstVkgdrContext *context);
+
+static void
+check (gpointer user_data)
+{
+  GstVkgdrContext *context = user_data;
+
+  gst_vkgdr_launch_check_all ();
+  g_mutex_lock (&lock);
+  g_object_set_qdata (G_OBJECT (context), scheduled_quark, NULL);
+  if (close_launches_locked (context))
+    schedule_locked (context);
+  g_mutex_unlock (&lock);
+  gst_vkgdr_context_unref_in_background (context);
+}
+
+/* Makes sure that the reclaim thread checks the launches of @context, as long
+ * as there are any. FALSE if there is no such thread. */
+static gboolean
+schedule_locked (GstVkgdrContext *context)
+{
+  if (g_object_get_qdata (G_OBJECT (context), scheduled_quark))
+    return TRUE;
+  if (!gst_vkgdr_reclaim_later (context, CHECK_INTERVAL, check,
+          gst_vkgdr_context_ref_in_background (context))) {
+    gst_vkgdr_context_unref_in_background (context);
+    return FALSE;
+  }
+  g_object_set_qdata (
+      G_OBJECT (context), scheduled_quark, GINT_TO_POINTER (TRUE));
+  return TRUE;
+}
+
+/* --- a launch --------------------------------------------------------------
+ */
 
 static gboolean
 has_room (GstVkgdrStream *stream)
@@ -21,17 +304,44 @@ has_room (GstVkgdrStream *stream)
 static gboolean
 make_room (GstVkgdrStream *stream, GError **error)
 {
-  GstVkgdrWait wait = GST_VKGDR_WAIT_INIT;
-  gboolean ok = TRUE;
+  gint64 since = g_get_monotonic_time ();
 
-  while (ok && !has_room (stream)) {
-    gst_vkgdr_reclaim_check_launches (stream->context);
-    ok = gst_vkgdr_stream_check (stream, error);
-    if (ok && !has_room (stream))
-      gst_vkgdr_wait_pause (&wait);
+  while (!has_room (stream)) {
+    gst_vkgdr_launch_check_all ();
+    if (!gst_vkgdr_stream_check (stream, error))
+      return FALSE;
+    if (!has_room (stream))
+      gst_vkgdr_pause (since);
   }
-  gst_vkgdr_wait_end (&wait);
-  return ok;
+  return TRUE;
+}
+
+/* Makes a launch with the fence @begin (taken, nullable). Returns NULL if
+ * nothing can watch it. It is in the list before its kernel is queued, so that
+ * an error of the device names the kernel. */
+static GstVkgdrLaunch *
+launch_new (GstVkgdrStream *stream, const gchar *kernel, guint limit,
+    GstVkgdrFence *begin)
+{
+  GstVkgdrLaunch *launch = g_new0 (GstVkgdrLaunch, 1);
+  gboolean ok;
+
+  init ();
+  launch->stream = gst_object_ref (stream);
+  launch->kernel = kernel;
+  launch->limit = limit;
+  launch->begin = begin;
+  /* Its reference is dropped soon after the kernel has ended. */
+  if (g_atomic_int_add (&stream->n_launches, 1) == 0)
+    GST_OBJECT_FLAG_SET (stream, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+  g_mutex_lock (&lock);
+  ok = schedule_locked (stream->context);
+  if (ok)
+    g_queue_push_tail (&launches, launch);
+  g_mutex_unlock (&lock);
+  if (!ok)
+    g_clear_pointer (&launch, launch_free);
+  return launch;
 }
 
 gboolean
@@ -44,21 +354,17 @@ gst_vkgdr_launch_begin (GstVkgdrStream *stream, const gchar *kernel,
   *launch = NULL;
   if (!gst_vkgdr_stream_check (stream, error))
     return FALSE;
-  if (limit > 0 && !has_room (stream) && !make_room (stream, error))
+  if (limit > 0
+      && (!make_room (stream, error)
+          || !(begin = gst_vkgdr_stream_record (stream, error))))
     return FALSE;
-  if (limit > 0 && !(begin = gst_vkgdr_stream_record (stream, error)))
-    return FALSE;
-  *launch = g_new0 (GstVkgdrLaunch, 1);
-  **launch = (GstVkgdrLaunch){ .stream = gst_object_ref (stream),
-    .kernel = kernel,
-    .limit = limit,
-    .begin = begin };
-  if (gst_vkgdr_reclaim_add_launch (*launch, limit > 0 ? error : NULL))
+  *launch = launch_new (stream, kernel, limit, begin);
+  if (*launch || limit == 0)
     return TRUE;
-  gst_object_unref (stream);
-  g_clear_pointer (&begin, gst_vkgdr_fence_unref);
-  g_clear_pointer (launch, g_free);
-  return limit == 0;
+  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+      "cannot create a thread to watch a kernel. Raise the limit of threads "
+      "(ulimit -u), or set kernel-timeout to 0");
+  return FALSE;
 }
 
 void
@@ -66,12 +372,14 @@ gst_vkgdr_launch_end (GstVkgdrLaunch *launch, gboolean ok)
 {
   if (!launch)
     return;
-  if (!ok) {
-    gst_vkgdr_reclaim_withdraw_launch (launch);
+  if (ok) {
+    GST_OBJECT_LOCK (launch->stream);
+    launch->next = launch->stream->open;
+    launch->stream->open = launch;
+    GST_OBJECT_UNLOCK (launch->stream);
     return;
   }
-  GST_OBJECT_LOCK (launch->stream);
-  launch->next = launch->stream->open;
-  launch->stream->open = launch;
-  GST_OBJECT_UNLOCK (launch->stream);
+  g_mutex_lock (&lock);
+  remove_locked (launch);
+  g_mutex_unlock (&lock);
 }

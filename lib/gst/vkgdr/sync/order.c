@@ -82,8 +82,11 @@ forget_own_readers (GstVkgdrOrder *order)
 gboolean
 gst_vkgdr_order_settle_unknown (GstVkgdrOrder *order)
 {
-  GstVkgdrFence *fence = gst_vkgdr_fence_new_on_all (order->context);
+  GstVkgdrFence *fence;
 
+  if (!gst_vkgdr_order_has_unknown_use (order))
+    return TRUE;
+  fence = gst_vkgdr_fence_new_on_all (order->context);
   if (!fence)
     return FALSE;
   forget_own_readers (order);
@@ -93,12 +96,13 @@ gst_vkgdr_order_settle_unknown (GstVkgdrOrder *order)
 }
 
 GPtrArray *
-gst_vkgdr_order_finish (GstVkgdrOrder *order, gboolean *on_context)
+gst_vkgdr_order_finish (GstVkgdrOrder *order)
 {
   GPtrArray *fences;
 
-  *on_context = gst_vkgdr_order_has_unknown_use (order)
-                && !gst_vkgdr_order_settle_unknown (order);
+  if (!gst_vkgdr_order_settle_unknown (order))
+    order->readers =
+        add_fence (order->readers, gst_vkgdr_fence_new_lost (order->context));
   if (order->written)
     order->readers = add_fence (order->readers, order->written);
   fences = order->readers;
@@ -117,52 +121,69 @@ gst_vkgdr_order_check (GstVkgdrOrder *order, GError **error)
   return FALSE;
 }
 
-void
-gst_vkgdr_order_settle_uses (GstVkgdrOrder *order, guint64 uses)
-{
-  order->settled_uses = MAX (order->settled_uses, uses);
-}
-
 /* --- the CPU ---------------------------------------------------------------
  */
 
-gboolean
-gst_vkgdr_order_get_pending (
-    GstVkgdrOrder *order, GstMapFlags flags, GstVkgdrPending *pending)
+/* Returns a reference to a fence that an access with @flags has to follow, or
+ * NULL. */
+static GstVkgdrFence *
+find_pending (GstVkgdrOrder *order, GstMapFlags flags)
 {
-  guint i;
-
-  *pending = (GstVkgdrPending){ NULL, FALSE, 0 };
-  if (gst_vkgdr_order_needs_context (order, &pending->uses)) {
-    pending->on_context = TRUE;
-    return TRUE;
-  }
   forget_written (order);
   if (order->written)
-    pending->fences =
-        add_fence (pending->fences, gst_vkgdr_fence_ref (order->written));
+    return gst_vkgdr_fence_ref (order->written);
   if (!(flags & GST_MAP_WRITE))
-    return pending->fences != NULL;
+    return NULL;
   forget_reached_readers (order);
-  for (i = 0; i < count_readers (order); i++)
-    pending->fences = add_fence (pending->fences,
-        gst_vkgdr_fence_ref (g_ptr_array_index (order->readers, i)));
-  return pending->fences != NULL;
+  return count_readers (order) > 0
+             ? gst_vkgdr_fence_ref (g_ptr_array_index (order->readers, 0))
+             : NULL;
+}
+
+/* Until the wait has ended, the uses on undeclared streams count, so that other
+ * threads wait, too. A use that is added meanwhile still counts then. */
+static gboolean
+wait_for_context (GstVkgdrOrder *order, GMutex *lock, GError **error)
+{
+  guint64 uses = order->unknown_uses;
+  gboolean ok;
+
+  g_mutex_unlock (lock);
+  ok = gst_vkgdr_context_synchronize (order->context, error);
+  g_mutex_lock (lock);
+  if (ok)
+    order->settled_uses = MAX (order->settled_uses, uses);
+  return ok;
+}
+
+static gboolean
+wait_for_fence (GstVkgdrFence *fence, GMutex *lock, GError **error)
+{
+  gboolean ok;
+
+  g_mutex_unlock (lock);
+  ok = gst_vkgdr_fence_wait (fence, error);
+  gst_vkgdr_fence_unref (fence);
+  g_mutex_lock (lock);
+  return ok;
 }
 
 gboolean
-gst_vkgdr_pending_wait (
-    GstVkgdrPending *pending, GstVkgdrContext *context, GError **error)
+gst_vkgdr_order_wait (
+    GstVkgdrOrder *order, GMutex *lock, GstMapFlags flags, GError **error)
 {
+  GstVkgdrFence *fence;
   gboolean ok = TRUE;
-  guint i;
 
-  if (pending->on_context)
-    ok = gst_vkgdr_context_synchronize (context, error);
-  for (i = 0; ok && pending->fences && i < pending->fences->len; i++)
-    ok = gst_vkgdr_fence_wait (g_ptr_array_index (pending->fences, i), error);
-  g_clear_pointer (&pending->fences, g_ptr_array_unref);
-  return ok;
+  while (ok && gst_vkgdr_order_check (order, error)) {
+    if (!gst_vkgdr_order_settle_unknown (order))
+      ok = wait_for_context (order, lock, error);
+    else if ((fence = find_pending (order, flags)))
+      ok = wait_for_fence (fence, lock, error);
+    else
+      return TRUE;
+  }
+  return FALSE;
 }
 
 /* --- streams ---------------------------------------------------------------

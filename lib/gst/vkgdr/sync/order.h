@@ -7,8 +7,8 @@
  * when the content is on the device, and each stream that reads the memory adds
  * one to `readers`. An order does not know what is written or read.
  *
- * Not thread-safe: the memory's lock must be held. No function waits, except
- * gst_vkgdr_pending_wait ().
+ * Not thread-safe: the memory's lock must be held. Only gst_vkgdr_order_wait ()
+ * waits.
  */
 
 #ifndef __GST_VKGDR_ORDER_H__
@@ -28,32 +28,20 @@ typedef struct {
   GError *lost; /* why the content did not reach the device, or NULL */
 } GstVkgdrOrder;
 
-/* Work that must be done before an access. */
-typedef struct {
-  GPtrArray *fences;   /* of GstVkgdrFence, or NULL */
-  gboolean on_context; /* all work of the CUDA context, too */
-  guint64 uses;        /* for gst_vkgdr_order_settle_uses () */
-} GstVkgdrPending;
-
 void gst_vkgdr_order_init (GstVkgdrOrder *order, GstVkgdrContext *context);
 
 /* Ends the order. Returns the fences that may still be pending; the caller owns
- * the array of GstVkgdrFence. NULL if there are none. @on_context is set if the
- * whole CUDA context has to be waited for: the memory was used on undeclared
- * streams, and the driver has no fence for them. */
-GPtrArray *gst_vkgdr_order_finish (GstVkgdrOrder *order, gboolean *on_context);
+ * the array of GstVkgdrFence. NULL if there are none. One of them is lost if
+ * the memory was used on undeclared streams, and the driver has no fence for
+ * them.
+ */
+GPtrArray *gst_vkgdr_order_finish (GstVkgdrOrder *order);
 
-/* Sets @pending to the work that the CPU has to wait for before an access with
- * @flags. FALSE if there is none. Otherwise the caller releases the lock, calls
- * gst_vkgdr_pending_wait () and takes the lock again. If the wait was
- * successful, the caller passes `uses` to gst_vkgdr_order_settle_uses () and
- * calls this function again. */
-gboolean gst_vkgdr_order_get_pending (
-    GstVkgdrOrder *order, GstMapFlags flags, GstVkgdrPending *pending);
-
-/* Waits on the CPU and clears @pending. Must be called without a lock. */
-gboolean gst_vkgdr_pending_wait (
-    GstVkgdrPending *pending, GstVkgdrContext *context, GError **error);
+/* Waits on the CPU for everything that an access with @flags has to follow.
+ * @lock is the memory's, which is released meanwhile. FALSE with @error set if
+ * the wait failed, or the content is lost. */
+gboolean gst_vkgdr_order_wait (
+    GstVkgdrOrder *order, GMutex *lock, GstMapFlags flags, GError **error);
 
 /* FALSE with @error set if the content did not reach the device. The next user
  * of the content gets this error, since an unmap cannot fail. */
@@ -67,27 +55,10 @@ gst_vkgdr_order_has_unknown_use (const GstVkgdrOrder *order)
   return order->unknown_uses != order->settled_uses;
 }
 
-/* Makes a fence for such uses. FALSE if the driver cannot record it (see
- * gst_vkgdr_fence_new_on_all ()). */
+/* Makes a fence for such uses, if there are any. FALSE if the driver cannot
+ * record it (see gst_vkgdr_fence_new_on_all ()): the CPU has to wait before
+ * work can be queued. */
 gboolean gst_vkgdr_order_settle_unknown (GstVkgdrOrder *order);
-
-/* Whether the CPU has to wait for the whole CUDA context before work can be
- * queued, because the memory has such uses and there is no fence for them. In
- * this case @uses is set, and the caller releases the lock, waits, takes the
- * lock, passes @uses to gst_vkgdr_order_settle_uses () and calls this function
- * again. */
-static inline gboolean
-gst_vkgdr_order_needs_context (GstVkgdrOrder *order, guint64 *uses)
-{
-  *uses = order->unknown_uses;
-  return gst_vkgdr_order_has_unknown_use (order)
-         && !gst_vkgdr_order_settle_unknown (order);
-}
-
-/* Must be called after a successful wait for the whole CUDA context that began
- * after @uses was read. Until then the uses count, so that other threads wait,
- * too. A use that was added during the wait still counts. */
-void gst_vkgdr_order_settle_uses (GstVkgdrOrder *order, guint64 uses);
 
 /* Makes work that is queued on @handle, a stream of @context, from now on wait
  * for everything that an access with @flags has to follow. The CPU does not
@@ -97,25 +68,9 @@ gboolean gst_vkgdr_order_make_wait (GstVkgdrOrder *order,
     GstVkgdrContext *context, CUstream handle, GstVkgdrStream *stream,
     GstMapFlags flags, GError **error);
 
-/* The same for a stream of this library, and for one of another library. */
-static inline gboolean
-gst_vkgdr_order_stream (GstVkgdrOrder *order, GstVkgdrStream *stream,
-    GstMapFlags flags, GError **error)
-{
-  return gst_vkgdr_order_make_wait (
-      order, stream->context, stream->handle, stream, flags, error);
-}
-
-static inline gboolean
-gst_vkgdr_order_precede (GstVkgdrOrder *order, GstVkgdrContext *context,
-    CUstream handle, GstMapFlags flags, GError **error)
-{
-  return gst_vkgdr_order_make_wait (order, context, handle, NULL, flags, error);
-}
-
-/* Must be called when the access for which gst_vkgdr_order_stream () was called
- * is queued. @fence (taken) is behind it. NULL if recording the fence failed:
- * then the next access waits for the whole CUDA context. */
+/* Must be called when the access for which gst_vkgdr_order_make_wait () was
+ * called is queued. @fence (taken) is behind it. NULL if recording the fence
+ * failed: then the next access waits for the whole CUDA context. */
 void gst_vkgdr_order_mark (
     GstVkgdrOrder *order, GstVkgdrFence *fence, GstMapFlags flags);
 

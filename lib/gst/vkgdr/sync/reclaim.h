@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/reclaim.h: driver calls that wait for the device, and kernels with a
- * time limit, in a thread of their own
+ * sync/reclaim.h: driver calls that wait for the device, in a thread of their
+ * own
  *
  * The driver frees memory, unpins memory and unloads modules only when no
  * kernel of the CUDA context runs: the call blocks until then. Neither a
  * streaming thread nor a change of state should wait for kernels. So each
  * context has a thread for such calls.
- *
- * The thread queries fences, so it also watches the kernels with a limit. The
- * time of a kernel begins when the fence in front of it is reached, and ends
- * with the fence behind it. A kernel that exceeds its limit makes its own
- * stream fail. Other streams, allocations and frees go on.
  *
  * The thread is created on demand, and ends after some time without work. So it
  * may be alive when the last pipeline is gone. gst_deinit () frees data that
@@ -29,7 +24,6 @@
 #define __GST_VKGDR_RECLAIM_H__
 
 #include "sync/fence.h"
-#include "sync/stream.h"
 
 G_BEGIN_DECLS
 
@@ -49,24 +43,6 @@ void gst_vkgdr_reclaim (GstVkgdrContext *context, GPtrArray *fences,
  * Returns FALSE if no thread can be created; then @func is not called. */
 gboolean gst_vkgdr_reclaim_later (
     GstVkgdrContext *context, gint64 delay, GDestroyNotify func, gpointer data);
-
-/* For memory whose fences are lost, or that has none: whether the device does
- * no more work of the CUDA context of @context, or has failed. Waits for the
- * device, but gives up if a kernel does not end. (With a driver older than CUDA
- * 12.5, a wait that has begun cannot be given up.) */
-gboolean gst_vkgdr_reclaim_is_device_idle (GstVkgdrContext *context);
-
-/* Watches @launch (taken) until its kernel has ended. Must be called before the
- * kernel is queued, so that an error of the device names the kernel. FALSE with
- * @error set if no thread can be created; then nothing is taken. */
-gboolean gst_vkgdr_reclaim_add_launch (GstVkgdrLaunch *launch, GError **error);
-
-/* Must be called if the kernel could not be queued. */
-void gst_vkgdr_reclaim_withdraw_launch (GstVkgdrLaunch *launch);
-
-/* Checks the launches now, and not only when the thread does so: forgets those
- * that have ended, and makes streams fail. Must be called without a lock. */
-void gst_vkgdr_reclaim_check_launches (GstVkgdrContext *context);
 
 /* Waits until everything that was passed to gst_vkgdr_reclaim () before is
  * done, at most @timeout microseconds. FALSE if it took longer, and in a child

@@ -26,7 +26,7 @@ struct _GstVkgdrStream {
   gint limit;          /* of the next kernel: milliseconds, or 0; atomic */
   gint n_launches;     /* that have not ended; atomic */
   gint failed;         /* `error` is set; atomic */
-  guint pass;          /* under the lock of the context's reclaim thread */
+  guint pass;          /* under the lock of the launches */
 
   /* Launches whose kernel is queued, and behind which no fence has been
    * recorded yet; linked by `next`; under the object lock. */
@@ -34,8 +34,8 @@ struct _GstVkgdrStream {
   GError *error; /* why it failed, or NULL; under the object lock */
 };
 
-/* A kernel, from just before its launch until it has ended.
- * The reclaim thread of the context watches it (see sync/reclaim.h). */
+/* A kernel, from just before its launch until it has ended. See sync/launch.h.
+ */
 struct _GstVkgdrLaunch {
   GstVkgdrStream *stream; /* a reference */
   const gchar *kernel;    /* interned */
@@ -45,7 +45,7 @@ struct _GstVkgdrLaunch {
   gint is_closed;         /* `end` is final; atomic */
   GstVkgdrLaunch *next;   /* in the stream's open launches */
 
-  /* Under the lock of the context's reclaim thread: */
+  /* Under the lock of the launches: */
   gint64 since;         /* when it was first seen to be able to run, or 0 */
   gboolean is_hung;     /* exceeded its limit; was reported */
   gboolean is_reported; /* failed; is being reported */

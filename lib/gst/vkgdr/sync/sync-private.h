@@ -3,8 +3,8 @@
  * sync/sync-private.h: the interface of the folder sync for the other folders,
  * which docs/architecture.md calls rooms
  *
- * Streams, fences, the order of accesses to a memory, timers, and a thread that
- * waits for fences. Knows nothing of memory.
+ * Streams, fences, launches, the order of accesses to a memory, and a thread
+ * that waits for fences. Knows nothing of memory.
  */
 
 #ifndef __GST_VKGDR_SYNC_PRIVATE_H__
@@ -15,7 +15,6 @@
 #include "sync/fence.h"
 #include "sync/launch.h"
 #include "sync/order.h"
-#include "sync/timer.h"
 #include "sync/reclaim.h"
 
 #endif /* __GST_VKGDR_SYNC_PRIVATE_H__ */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "exchange/exchange-private.h"
+#include "kernel/kernel-private.h"
 #include "tensor/config.h"
 #include "tensor/variant.h"
 

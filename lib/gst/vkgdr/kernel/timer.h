@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/timer.h: measures how long the device works on a part of a stream
+ * kernel/timer.h: measures how long the device works on a part of a stream
  *
  * Measures between two points of a stream with CUDA events, and never waits: a
  * result is fetched when a later measurement begins. A measurement is skipped
@@ -11,7 +11,7 @@
 #ifndef __GST_VKGDR_TIMER_H__
 #define __GST_VKGDR_TIMER_H__
 
-#include "sync/stream.h"
+#include "sync/sync-private.h"
 
 G_BEGIN_DECLS
 

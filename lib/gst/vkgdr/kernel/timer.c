@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/timer.c: see sync/timer.h
+ * kernel/timer.c: see sync/timer.h
  */
 
-#include "sync/timer.h"
+#include "kernel/timer.h"
 
 /* The first measurements are made as soon as possible, so that there is a
  * result soon. Later at most one is made in INTERVAL microseconds, because an
@@ -13,7 +13,7 @@
 
 struct _GstVkgdrTimer {
   GstVkgdrContext *context;
-  CUevent begin, end;
+  CUevent begin, end;  /* NULL if they could not be created */
   gboolean is_pending; /* both are recorded, and were not reached yet */
   gint64 last;         /* time of the last measurement */
 
@@ -25,10 +25,16 @@ struct _GstVkgdrTimer {
 GstVkgdrTimer *
 gst_vkgdr_timer_new (GstVkgdrContext *context)
 {
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
   GstVkgdrTimer *timer = g_new0 (GstVkgdrTimer, 1);
 
   timer->context = gst_object_ref (context);
   g_mutex_init (&timer->lock);
+  if (gst_vkgdr_context_push (context, NULL)) {
+    cuda->cuEventCreate (&timer->begin, CU_EVENT_DEFAULT);
+    cuda->cuEventCreate (&timer->end, CU_EVENT_DEFAULT);
+    gst_vkgdr_context_pop (context);
+  }
   return timer;
 }
 
@@ -71,16 +77,6 @@ fetch (GstVkgdrTimer *timer, const vkgdr_cuda *cuda)
   return TRUE;
 }
 
-static gboolean
-make_events (GstVkgdrTimer *timer, const vkgdr_cuda *cuda)
-{
-  if (!timer->begin
-      && cuda->cuEventCreate (&timer->begin, CU_EVENT_DEFAULT) != CUDA_SUCCESS)
-    return FALSE;
-  return timer->end
-         || cuda->cuEventCreate (&timer->end, CU_EVENT_DEFAULT) == CUDA_SUCCESS;
-}
-
 gboolean
 gst_vkgdr_timer_begin (GstVkgdrTimer *timer, GstVkgdrStream *stream)
 {
@@ -88,12 +84,15 @@ gst_vkgdr_timer_begin (GstVkgdrTimer *timer, GstVkgdrStream *stream)
   gint64 now = g_get_monotonic_time ();
   gboolean ok;
 
-  if ((timer->n >= FIRST && now - timer->last < INTERVAL)
+  if (!timer->begin || !timer->end
+      || (timer->n >= FIRST && now - timer->last < INTERVAL)
       || !gst_vkgdr_context_push (timer->context, NULL))
     return FALSE;
   timer->last = now;
-  ok = fetch (timer, cuda) && make_events (timer, cuda)
-       && cuda->cuEventRecord (timer->begin, stream->handle) == CUDA_SUCCESS;
+  ok = fetch (timer, cuda)
+       && cuda->cuEventRecord (
+              timer->begin, gst_vkgdr_stream_get_handle (stream))
+              == CUDA_SUCCESS;
   gst_vkgdr_context_pop (timer->context);
   return ok;
 }
@@ -103,9 +102,10 @@ gst_vkgdr_timer_end (GstVkgdrTimer *timer, GstVkgdrStream *stream)
 {
   if (!gst_vkgdr_context_push (timer->context, NULL))
     return;
-  timer->is_pending = gst_vkgdr_context_get_driver (timer->context)
-                          ->cuEventRecord (timer->end, stream->handle)
-                      == CUDA_SUCCESS;
+  timer->is_pending =
+      gst_vkgdr_context_get_driver (timer->context)
+          ->cuEventRecord (timer->end, gst_vkgdr_stream_get_handle (stream))
+      == CUDA_SUCCESS;
   gst_vkgdr_context_pop (timer->context);
 }
 
