@@ -254,13 +254,15 @@ class Graph:
             return ()
         return (step.name, *step.steps) if CALLS_NOW.search(step.name) else (step.name,)
 
-    def path(self, start, is_end):
+    def path(self, start, is_end, calls=None):
         """The shortest chain of calls from a function to one for which is_end() is
-        true, or None."""
+        true, or None. @calls replaces the function that returns the calls of a
+        function."""
+        calls = calls or (lambda name: self.calls.get(name, ()))
         before = {start: None}
         queue = [start]
         for name in queue:
-            for called in sorted(self.calls.get(name, ())):
+            for called in sorted(calls(name)):
                 if is_end(called):
                     chain = [called]
                     while name:
@@ -301,11 +303,27 @@ class Locks:
             for name, function in graph.functions.items():
                 self.follow(name, function)
 
-    def follow(self, name, function):
+        self.under = {}
+
+    def calls_under(self, name, lock):
+        """The calls that a function makes while its caller's lock is still held."""
+        if (name, lock) not in self.under:
+            before, self.calls = self.calls, set()
+            self.begin(name)
+            self.run(self.graph.functions[name].steps, frozenset({lock}))
+            self.under[name, lock] = {called for _, held, called in self.calls
+                                      if held == lock}
+            self.calls = before
+        return self.under[name, lock]
+
+    def begin(self, name):
         self.name = name
         self.exits = []
         self.labels = collections.defaultdict(frozenset)
         self.foreign = set()
+
+    def follow(self, name, function):
+        self.begin(name)
         end = self.run(function.steps, frozenset())
         if end is not None:
             self.exits.append(end)

@@ -160,10 +160,10 @@ settle (Task *task)
   return TRUE;
 }
 
-/* Whether the device does no more work of the task's context, although a fence
- * is lost. */
+/* A fence of the task is lost. Whether it is known that the device does no more
+ * work of the task's context. */
 static gboolean
-is_over_after_loss (Task *task)
+handle_loss (Task *task)
 {
   report_lost (task);
   if (gst_vkgdr_health_is_lost (gst_vkgdr_context_get_health (task->context)))
@@ -184,7 +184,7 @@ can_run (Task *task)
     return FALSE;
   state = gst_vkgdr_fences_get_state (task->fences);
   if (state == GST_VKGDR_FENCE_LOST)
-    return is_over_after_loss (task);
+    return handle_loss (task);
   if (state == GST_VKGDR_FENCE_REACHED && task->context && !task->is_settled
       && settle (task))
     state = gst_vkgdr_fences_get_state (task->fences);
