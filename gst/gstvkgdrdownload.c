@@ -44,6 +44,10 @@ G_DECLARE_FINAL_TYPE (
 
 struct _GstVkgdrDownload {
   GstVkgdrTransfer parent;
+
+  /* For the output. A transfer leaves the padding as it is, and nobody else's
+   * bytes may be there; NULL unless the element is open. */
+  GstVkgdrAllocator *allocator;
 };
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
@@ -116,9 +120,7 @@ static GstMemory *
 alloc_pinned (GstVkgdrTransfer *transfer, gsize size, GError **error)
 {
   return gst_vkgdr_allocator_alloc_pinned (
-      gst_vkgdr_base_transform_get_allocator (
-          GST_VKGDR_BASE_TRANSFORM (transfer)),
-      size, error);
+      GST_VKGDR_DOWNLOAD (transfer)->allocator, size, error);
 }
 
 /* Does not wait for the transfer: mapping the output waits for it. So the
@@ -196,6 +198,20 @@ gst_vkgdr_download_propose_allocation (
   return TRUE;
 }
 
+static gboolean
+gst_vkgdr_download_open (GstVkgdrBaseTransform *transform, GError **error)
+{
+  GST_VKGDR_DOWNLOAD (transform)->allocator = gst_vkgdr_allocator_new (
+      gst_vkgdr_base_transform_get_context (transform));
+  return TRUE;
+}
+
+static void
+gst_vkgdr_download_close (GstVkgdrBaseTransform *transform)
+{
+  gst_clear_object (&GST_VKGDR_DOWNLOAD (transform)->allocator);
+}
+
 static void
 gst_vkgdr_download_class_init (GstVkgdrDownloadClass *klass)
 {
@@ -211,6 +227,8 @@ gst_vkgdr_download_class_init (GstVkgdrDownloadClass *klass)
 
   GST_BASE_TRANSFORM_CLASS (klass)->propose_allocation =
       gst_vkgdr_download_propose_allocation;
+  GST_VKGDR_BASE_TRANSFORM_CLASS (klass)->open = gst_vkgdr_download_open;
+  GST_VKGDR_BASE_TRANSFORM_CLASS (klass)->close = gst_vkgdr_download_close;
   transfer_class->to_device = FALSE;
   transfer_class->is_suitable = gst_vkgdr_download_is_suitable;
   transfer_class->move = gst_vkgdr_download_move;

@@ -131,8 +131,7 @@ gst_cuda_filter_filter_frame (GstVkgdrVideoFilter *filter, GstBuffer *input,
   GstCudaFilter *self = GST_CUDA_FILTER (filter);
 
   return gst_vkgdr_kernel_run (self->running->loaded->kernel, stream, input,
-      gst_vkgdr_video_filter_get_input_info (filter), output,
-      gst_vkgdr_video_filter_get_output_info (filter), self->frame,
+      self->in_info, output, self->out_info, self->frame,
       self->running->arguments, error);
 }
 

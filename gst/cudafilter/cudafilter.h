@@ -52,6 +52,8 @@ struct _GstCudaFilter {
   /* --- used by the streaming thread only --- */
   guint64 frame;
   gboolean is_video;
+  const GstVideoInfo *in_info; /* of the base class, if is_video */
+  const GstVideoInfo *out_info;
   gboolean is_audio; /* bytes if neither is_video nor is_audio */
   GstAudioInfo audio_info;
 

@@ -180,20 +180,43 @@ answer_caps (GstCudaFilter *self, GstPad *pad, GstQuery *query)
   gst_caps_unref (answer);
 }
 
-/* Upstream found no caps in common, so its stream ends without any. Its caps
- * for any memory do not tell which memory it would use. */
-static void
-explain_missing_caps (GstCudaFilter *self)
+/* Returns the caps of upstream. Its caps for any memory are left out: they do
+ * not tell which memory it would use. */
+static GstCaps *
+query_upstream (GstPad *pad)
 {
-  GstCaps *all =
-      gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SINK_PAD (self), NULL);
+  GstCaps *all = gst_caps_make_writable (gst_pad_peer_query_caps (pad, NULL));
   guint i;
 
-  all = gst_caps_make_writable (all);
   for (i = gst_caps_is_any (all) ? 0 : gst_caps_get_size (all); i > 0; i--)
     if (gst_caps_features_is_any (gst_caps_get_features (all, i - 1)))
       gst_caps_remove_structure (all, i - 1);
+  return all;
+}
+
+/* Upstream found no caps in common, so its stream ends without any. */
+static void
+explain_missing_caps (GstCudaFilter *self)
+{
+  GstCaps *all = query_upstream (GST_BASE_TRANSFORM_SINK_PAD (self));
+
   gst_cuda_filter_explain (self, gst_caps_is_empty (all) ? GST_CAPS_ANY : all);
+  gst_caps_unref (all);
+}
+
+/* Upstream begins a stream, and has not negotiated yet. If it cannot find caps
+ * in common, this element says why before the source ends the stream with
+ * GStreamer's own error. */
+static void
+explain_lack_of_common_caps (GstCudaFilter *self)
+{
+  GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
+  GstCaps *all = query_upstream (pad);
+  GstCaps *common = gst_pad_query_caps (pad, all);
+
+  if (gst_caps_is_empty (common) && !gst_caps_is_empty (all))
+    gst_cuda_filter_explain (self, all);
+  gst_caps_unref (common);
   gst_caps_unref (all);
 }
 
@@ -271,9 +294,12 @@ gst_cuda_filter_sink_event (GstBaseTransform *trans, GstEvent *event)
   GstCaps *caps = NULL;
   gboolean ok;
 
-  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS
-      && !gst_pad_has_current_caps (trans->sinkpad))
-    explain_missing_caps (self);
+  if (!gst_pad_has_current_caps (trans->sinkpad)) {
+    if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START)
+      explain_lack_of_common_caps (self);
+    else if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
+      explain_missing_caps (self);
+  }
   if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
     gst_event_parse_caps (event, &caps);
     gst_caps_ref (caps);
@@ -333,6 +359,10 @@ gst_cuda_filter_set_info (GstVkgdrVideoFilter *filter,
     const GstVideoInfo *input_info, const GstVideoInfo *output_info,
     GError **error)
 {
+  GstCudaFilter *self = GST_CUDA_FILTER (filter);
+
+  self->in_info = input_info;
+  self->out_info = output_info;
   return gst_vkgdr_kernel_check_info (input_info, error)
          && gst_vkgdr_kernel_check_info (output_info, error);
 }

@@ -160,8 +160,7 @@ gst_vkgdr_tensor_stop (GstAggregator *aggregator)
   gst_vkgdr_tensor_reset (self);
   if (self->stream) {
     if (!gst_vkgdr_stream_synchronize (self->stream, &error))
-      GST_ELEMENT_WARNING (
-          self, STREAM, FAILED, ("%s", error->message), (NULL));
+      gst_vkgdr_element_post_error (GST_ELEMENT (self), error);
     g_clear_error (&error);
     g_signal_handlers_disconnect_by_func (self->stream, on_stream_failed, self);
   }

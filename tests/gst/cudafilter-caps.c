@@ -184,6 +184,25 @@ TEST_LOOP (forgotten_elements, G_N_ELEMENTS (forgotten))
         "\"%s\" lacks \"%s\"", error->message, forgotten[__i__].words[i]);
 }
 
+/* Users read the first error. It is not GStreamer's own "not-negotiated". */
+TEST (forgotten_upload_is_the_first_error)
+{
+  static const gchar *const sources[] = { "videotestsrc",
+    "videotestsrc ! videoconvert" };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (sources); i++) {
+    GstElement *pipeline =
+        test_launch ("%s ! cudafilter ! fakesink", sources[i]);
+    GError *error = test_play_error (pipeline);
+
+    fail_unless (strstr (error->message, "Put vkgdrupload between") != NULL,
+        "%s: %s", sources[i], error->message);
+    g_error_free (error);
+    gst_object_unref (pipeline);
+  }
+}
+
 static GstPadProbeReturn
 count_query (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {
@@ -211,8 +230,11 @@ TEST (queries_have_no_effects)
   GstMessage *message;
   guint n = 0;
 
-  /* The software device posts a warning at the start. */
+  /* The start of the stream tells that vkgdrupload is missing. */
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  message =
+      gst_bus_timed_pop_filtered (bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_ERROR);
+  gst_message_unref (message);
   gst_bus_set_flushing (bus, TRUE);
   gst_bus_set_flushing (bus, FALSE);
   gst_pad_add_probe (peer,

@@ -204,13 +204,17 @@ TEST_LOOP (reader_of_endless_kernel, G_N_ELEMENTS (sinks))
   stop (pipeline);
 }
 
-/* All buffers of the pool that upstream uses wait for the kernel. */
+/* All buffers of the pool that upstream uses wait for the kernel. The filter
+ * posts the error, and the source does not wait any longer. */
 TEST (pool_of_endless_kernel)
 {
-  GstElement *pipeline = launch (ENDLESS, LIMIT, SOURCE FILTER " ! fakesink");
+  GstElement *pipeline = launch (ENDLESS, LIMIT,
+      "videotestsrc name=source ! video/x-raw,format=RGBA,width=64,height=48 "
+      "! " FILTER " ! fakesink");
 
   play (pipeline);
-  assert_tells_of_endless (next_error_of (pipeline, "upload"));
+  assert_tells_of_endless (next_error_of (pipeline, "filter"));
+  g_free (next_error_of (pipeline, "source"));
   stop (pipeline);
 }
 
@@ -596,6 +600,49 @@ TEST_LOOP (fault_in_the_last_frame, G_N_ELEMENTS (last_frames))
   gst_message_unref (message);
   gst_object_unref (bus);
   stop (pipeline);
+}
+
+/* What follows the filter whose kernel fails. */
+static const gchar *const followers[] = {
+  " ! vkgdrdownload ! fakesink",
+  " ! queue ! vkgdrdownload ! fakesink",
+  " ! cudafilter kernel=invert ! vkgdrdownload ! fakesink",
+  " ! vkgdrtensor ! fakesink",
+};
+
+/* Only the element whose kernel failed posts the error, and posts it first. The
+ * source comes last: it only knows that the stream has ended. */
+TEST_LOOP (neighbours_do_not_repeat_the_fault, G_N_ELEMENTS (followers))
+{
+  gchar *description =
+      g_strconcat ("videotestsrc name=source ! "
+                   "video/x-raw,format=RGBA,width=64,height=48 ! " FILTER,
+          followers[__i__], NULL);
+  GstElement *pipeline = launch (TRAPPED_LATE, 5000, description);
+  GstBus *bus = gst_element_get_bus (pipeline);
+  gboolean is_first = TRUE, is_over = FALSE;
+
+  play (pipeline);
+  while (!is_over) {
+    GstMessage *message =
+        gst_bus_timed_pop_filtered (bus, SOON * GST_USECOND, GST_MESSAGE_ERROR);
+    const gchar *name;
+    GError *error;
+
+    fail_unless (message != NULL, "the source posts no error");
+    name = GST_OBJECT_NAME (GST_MESSAGE_SRC (message));
+    gst_message_parse_error (message, &error, NULL);
+    is_over = strcmp (name, "source") == 0;
+    fail_unless (strcmp (name, "filter") == 0
+                     || (!is_first && !strstr (error->message, "trapped")),
+        "%s says: %s", name, error->message);
+    is_first = FALSE;
+    g_error_free (error);
+    gst_message_unref (message);
+  }
+  gst_object_unref (bus);
+  stop (pipeline);
+  g_free (description);
 }
 
 /* The pipeline is stopped while the kernel runs that is going to fail. */

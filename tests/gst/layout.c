@@ -439,6 +439,69 @@ TEST (padding_reaches_no_file)
   g_unlink (path);
 }
 
+/* Leaves pinned memory of @size bytes, which another owner has written. */
+static void
+leave_bytes (GstVkgdrAllocator *allocator, gsize size)
+{
+  GstMemory *memories[8];
+  GstMapInfo map;
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (memories); i++) {
+    memories[i] = gst_vkgdr_allocator_alloc_pinned (allocator, size, NULL);
+    fail_unless (gst_memory_map (memories[i], &map, GST_MAP_WRITE));
+    memset (map.data, 0xee, map.size);
+    gst_memory_unmap (memories[i], &map);
+  }
+  for (i = 0; i < G_N_ELEMENTS (memories); i++)
+    gst_memory_unref (memories[i]);
+}
+
+/* Luma rows of 63 pixels end with a byte that is no part of the picture. */
+static void
+assert_padding_is_clear (const GstVideoInfo *info, GstBuffer *buffer)
+{
+  GstMapInfo map;
+  gint y;
+
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  for (y = 0; y < GST_VIDEO_INFO_HEIGHT (info); y++)
+    fail_unless_equals_int (
+        map.data[(y + 1) * GST_VIDEO_INFO_PLANE_STRIDE (info, 0) - 1], 0);
+  gst_buffer_unmap (buffer, &map);
+}
+
+/* The padding of the output contains nothing of other owners, though no frame
+ * writes it. */
+TEST (padding_has_no_bytes_of_others)
+{
+  GstVkgdrContext *context = test_context_new ();
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GstContext *gst_context = gst_vkgdr_context_to_gst_context (context);
+  GstElement *pipeline = test_launch (
+      "testpadded ! vkgdrupload ! vkgdrdownload ! appsink name=sink");
+  GPtrArray *buffers;
+  GstVideoInfo info;
+  guint i;
+
+  wanted.padder = PADS_WHEN_ASKED;
+  wanted.format = GST_VIDEO_FORMAT_NV12;
+  wanted.width = 63;
+  wanted.height = 22;
+  gst_video_info_set_format (&info, wanted.format, wanted.width, wanted.height);
+  leave_bytes (allocator, GST_VIDEO_INFO_SIZE (&info));
+  gst_element_set_context (pipeline, gst_context);
+  buffers = test_play_buffers (pipeline);
+  fail_unless_equals_int (buffers->len, N_FRAMES);
+  for (i = 0; i < buffers->len; i++)
+    assert_padding_is_clear (&info, g_ptr_array_index (buffers, i));
+  g_ptr_array_unref (buffers);
+  gst_object_unref (pipeline);
+  gst_context_unref (gst_context);
+  gst_object_unref (allocator);
+  gst_object_unref (context);
+}
+
 /* If an element asks for GstVideoMeta, it gets the same buffers with their
  * padding. */
 TEST_LOOP (padding_is_kept_on_request, 2)

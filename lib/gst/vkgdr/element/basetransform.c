@@ -39,7 +39,6 @@ typedef struct {
   GstVkgdrStream *stream;
   GstVkgdrAllocator *allocator; /* exists, and holds memory, while started */
   gboolean is_open;             /* `close` of the subclass has to be called */
-  gchar *last_error_message; /* the last posted error; under the object lock */
 } GstVkgdrBaseTransformPrivate;
 
 enum { PROP_DEVICE = 1, PROP_STATS, N_PROPERTIES };
@@ -90,38 +89,10 @@ gst_vkgdr_base_transform_set_context (GstElement *element, GstContext *context)
   GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
 }
 
-/* A device that has failed returns the same error for all calls. */
-static gboolean
-is_repeated_error (GstVkgdrBaseTransform *self, const GError *error)
-{
-  GstVkgdrBaseTransformPrivate *priv = private_of (self);
-  gboolean is_repeated;
-
-  GST_OBJECT_LOCK (self);
-  is_repeated = g_strcmp0 (priv->last_error_message, error->message) == 0;
-  if (!is_repeated) {
-    g_free (priv->last_error_message);
-    priv->last_error_message = g_strdup (error->message);
-  }
-  GST_OBJECT_UNLOCK (self);
-  return is_repeated;
-}
-
 static void
-post_error (GstVkgdrBaseTransform *self, const GError *error)
+on_stream_failed (GstElement *element, GError *error)
 {
-  if (is_repeated_error (self, error))
-    GST_DEBUG_OBJECT (self, "repeated error: %s", error->message);
-  else
-    gst_vkgdr_element_post_error (GST_ELEMENT (self), error);
-}
-
-/* Does not report the kernels of other elements: this is emitted while they are
- * checked, in the order of their launches. */
-static void
-on_stream_failed (GstVkgdrBaseTransform *self, GError *error)
-{
-  post_error (self, error);
+  gst_vkgdr_element_post_error (element, error);
 }
 
 /* Errors of the device contain the name of the stream, which is that of the
@@ -167,30 +138,13 @@ open_subclass (GstVkgdrBaseTransform *self, GError **error)
 }
 
 static void
-clear_last_error (GstVkgdrBaseTransform *self)
-{
-  GST_OBJECT_LOCK (self);
-  g_clear_pointer (&private_of (self)->last_error_message, g_free);
-  GST_OBJECT_UNLOCK (self);
-}
-
-/* What has failed without an EOS, which would have posted an error. */
-static void
-post_warning (GstVkgdrBaseTransform *self, GError *error)
-{
-  if (!is_repeated_error (self, error))
-    GST_ELEMENT_WARNING (self, STREAM, FAILED, ("%s", error->message), (NULL));
-  g_error_free (error);
-}
-
-static void
 end_stream (GstVkgdrBaseTransform *self)
 {
   GstVkgdrStream *stream = private_of (self)->stream;
   GError *error = NULL;
 
   if (!gst_vkgdr_stream_synchronize (stream, &error))
-    post_warning (self, error);
+    gst_vkgdr_base_transform_post_error (self, error);
   g_signal_handlers_disconnect_by_func (stream, on_stream_failed, self);
   /* Drops the references that ended kernels hold. */
   gst_vkgdr_launch_check_all ();
@@ -226,7 +180,6 @@ gst_vkgdr_base_transform_start (GstBaseTransform *trans)
   GstVkgdrBaseTransform *self = GST_VKGDR_BASE_TRANSFORM (trans);
   GError *error = NULL;
 
-  clear_last_error (self);
   if (!gst_vkgdr_element_ensure_context (
           GST_ELEMENT (self), get_device (self), &private_of (self)->context))
     return FALSE;
@@ -322,7 +275,6 @@ gst_vkgdr_base_transform_finalize (GObject *object)
   /* The application may have set a context on an element that was not started.
    */
   gst_clear_object (&private_of (object)->context);
-  g_free (private_of (object)->last_error_message);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }
 
@@ -432,9 +384,7 @@ gst_vkgdr_base_transform_get_allocator (GstVkgdrBaseTransform *transform)
  * @transform: an element
  * @error: (transfer full): an error
  *
- * Posts @error on the bus as the reason why the element stops. An error that
- * equals the last posted one is not posted again until the element is
- * restarted.
+ * Calls gst_vkgdr_element_post_error(), and frees @error.
  *
  * Since: 0.1
  */
@@ -445,18 +395,8 @@ gst_vkgdr_base_transform_post_error (
   g_return_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform));
   g_return_if_fail (error != NULL);
 
-  /* If a kernel of another element has failed, that element posts its error
-   * first. */
-  gst_vkgdr_launch_check_all ();
-  post_error (transform, error);
+  gst_vkgdr_element_post_error (GST_ELEMENT (transform), error);
   g_error_free (error);
-}
-
-/* Unlike gst_vkgdr_element_post_pool_errors (), does not repeat an error. */
-static void
-on_pool_failed (GstVkgdrBaseTransform *self, GError *error, GstBufferPool *pool)
-{
-  gst_vkgdr_base_transform_post_error (self, g_error_copy (error));
 }
 
 /**
@@ -500,10 +440,8 @@ gst_vkgdr_base_transform_new_pool (
     gst_object_unref (pool);
     return NULL;
   }
-  g_signal_connect_object (pool, "acquire-failed", G_CALLBACK (on_pool_failed),
-      transform, G_CONNECT_SWAPPED);
-  g_signal_connect_object (pool, "map-failed", G_CALLBACK (on_pool_failed),
-      transform, G_CONNECT_SWAPPED);
+  gst_vkgdr_element_post_pool_errors (
+      GST_ELEMENT (transform), GST_VKGDR_BUFFER_POOL (pool));
   return pool;
 }
 

@@ -141,9 +141,8 @@ request_from_application (GstElement *element, const gchar *type)
   return after;
 }
 
-/* Takes ownership of @answer (nullable), the result of one of the functions
- * above. The element's set_context function may already have set *@context; in
- * this case, @answer is not used. */
+/* Takes ownership of @answer (nullable). The element's set_context function may
+ * already have set *@context; in this case, @answer is not used. */
 static void
 adopt_answer (GstElement *element, GstContext *answer, gint device,
     GstVkgdrContext **context)
@@ -177,20 +176,6 @@ announce (GstElement *element, GstVkgdrContext *made, GstVkgdrContext **context)
   gst_element_set_context (element, gst_context);
   gst_element_post_message (element,
       gst_message_new_have_context (GST_OBJECT_CAST (element), gst_context));
-}
-
-/* Uses the context that the element had before it was stopped, if GstElement
- * has kept it. */
-static void
-reuse_previous_context (
-    GstElement *element, gint device, GstVkgdrContext **context)
-{
-  GstContext *kept = gst_element_get_context (element, GST_VKGDR_CONTEXT_TYPE);
-
-  if (!kept)
-    return;
-  adopt (element, kept, device, context);
-  gst_context_unref (kept);
 }
 
 /* Looks for a context of GStreamer's own CUDA elements: first on the element,
@@ -241,54 +226,68 @@ make_context (
   return TRUE;
 }
 
-/* Sets *@context, which is NULL, like find_context (), but does not query the
- * neighbours, because this handles a query of one of them. Fails silently,
- * because the start of the element will report the error. */
-static void
-open_device (GstElement *element, gint device, GstVkgdrContext **context)
-{
-  reuse_previous_context (element, device, context);
-  if (!*context)
-    adopt_answer (element,
-        request_from_application (element, GST_VKGDR_CONTEXT_TYPE), device,
-        context);
-  if (!*context && gst_vkgdr_cuda_lib_get ())
-    join_cuda_elements (
-        element, find_gst_cuda_context (element, FALSE), device, context);
-  if (!*context)
-    make_context (element, device, context, NULL);
-}
-
-/* Sets *@context, a variable of the caller's. On failure, posts an error. */
+/* Sets *@context, a variable of the caller's. Must not query the neighbours if
+ * this is for the answer to a query of one of them. */
 static gboolean
-find_context (GstElement *element, gint device, GstVkgdrContext **context)
+find_context (GstElement *element, gint device, gboolean may_query,
+    GstVkgdrContext **context, GError **error)
 {
-  GError *error = NULL;
-
   if (*context && device >= 0
       && gst_vkgdr_context_get_device (*context) != device)
     gst_clear_object (context);
-  if (!*context)
+  if (!*context && may_query)
     adopt_answer (element, query_neighbours (element, GST_VKGDR_CONTEXT_TYPE),
         device, context);
   if (!*context)
     adopt_answer (element,
         request_from_application (element, GST_VKGDR_CONTEXT_TYPE), device,
         context);
+  /* The context that the element had before it was stopped. */
   if (!*context)
-    reuse_previous_context (element, device, context);
-  if (*context)
-    return TRUE;
-  if (gst_vkgdr_cuda_lib_get ()
-      && join_cuda_elements (
-          element, find_gst_cuda_context (element, TRUE), device, context))
-    return TRUE;
-  if (make_context (element, device, context, &error))
-    return TRUE;
-  GST_ELEMENT_ERROR (element, RESOURCE, NOT_FOUND, ("%s", error->message),
-      ("device=%d", device));
-  g_clear_error (&error);
-  return FALSE;
+    adopt_answer (element,
+        gst_element_get_context (element, GST_VKGDR_CONTEXT_TYPE), device,
+        context);
+  return *context
+         || (gst_vkgdr_cuda_lib_get ()
+             && join_cuda_elements (element,
+                 find_gst_cuda_context (element, may_query), device, context))
+         || make_context (element, device, context, error);
+}
+
+/* --- the last error --------------------------------------------------------
+ */
+
+/* Returns the pipeline of the element, or the outermost of its parents. The
+ * caller owns it. */
+static GstObject *
+get_top (GstElement *element)
+{
+  GstObject *top = gst_object_ref (GST_OBJECT (element)), *parent;
+
+  while ((parent = gst_object_get_parent (top))) {
+    gst_object_unref (top);
+    top = parent;
+  }
+  return top;
+}
+
+/* Sets the text of the last error of the pipeline (nullable). Returns whether
+ * it had the same text before. */
+static gboolean
+set_last_error (GstElement *element, const gchar *text)
+{
+  GQuark quark = g_quark_from_static_string ("gst-vkgdr-last-error");
+  GstObject *top = get_top (element);
+  gboolean is_repeated;
+
+  GST_OBJECT_LOCK (top);
+  is_repeated =
+      g_strcmp0 (g_object_get_qdata (G_OBJECT (top), quark), text) == 0;
+  if (!is_repeated)
+    g_object_set_qdata_full (G_OBJECT (top), quark, g_strdup (text), g_free);
+  GST_OBJECT_UNLOCK (top);
+  gst_object_unref (top);
+  return is_repeated;
 }
 
 /* --- the element's pointer ------------------------------------------------ */
@@ -347,22 +346,28 @@ gst_vkgdr_element_ensure_context (
     GstElement *element, gint device, GstVkgdrContext **context)
 {
   gboolean ok, is_settled = FALSE;
+  GError *error = NULL;
 
   g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
   g_return_val_if_fail (context != NULL, FALSE);
 
   init_debug ();
+  set_last_error (element, NULL);
   /* A query, a message or another thread may set a context in the meantime. The
    * first one is used, if it belongs to the device. */
   do {
     GstVkgdrContext *old = gst_vkgdr_element_ref_context (element, context);
     GstVkgdrContext *found = old ? gst_object_ref (old) : NULL;
 
-    ok = find_context (element, device, &found);
+    ok = find_context (element, device, TRUE, &found, &error);
     if (ok)
       is_settled = replace_context (element, context, old, found);
     gst_clear_object (&old);
   } while (ok && !is_settled);
+  if (!ok)
+    GST_ELEMENT_ERROR (element, RESOURCE, NOT_FOUND, ("%s", error->message),
+        ("device=%d", device));
+  g_clear_error (&error);
   return ok;
 }
 
@@ -427,8 +432,8 @@ get_announced_context (
 
   if (known || device < 0 || GST_STATE (element) < GST_STATE_READY)
     return known;
-  open_device (element, device, &known);
-  if (known)
+  /* Without an error: the start of the element will report it. */
+  if (find_context (element, device, FALSE, &known, NULL))
     replace_context (element, context, NULL, known);
   return gst_vkgdr_element_ref_context (element, context);
 }
@@ -479,6 +484,39 @@ gst_vkgdr_element_handle_context_query (GstElement *element, GstQuery *query,
   return TRUE;
 }
 
+/* Sets the domain and the code of GStreamer that match @error. Those of stream
+ * errors stay. */
+static void
+get_gst_error (const GError *error, GQuark *domain, gint *code)
+{
+  static const struct {
+    GstVkgdrError ours;
+    gboolean is_resource;
+    gint code;
+  } codes[] = {
+    { GST_VKGDR_ERROR_NO_DRIVER, TRUE, GST_RESOURCE_ERROR_NOT_FOUND },
+    { GST_VKGDR_ERROR_NO_DEVICE, TRUE, GST_RESOURCE_ERROR_NOT_FOUND },
+    { GST_VKGDR_ERROR_NOT_FOUND, TRUE, GST_RESOURCE_ERROR_NOT_FOUND },
+    { GST_VKGDR_ERROR_NO_MEMORY, TRUE, GST_RESOURCE_ERROR_NO_SPACE_LEFT },
+    { GST_VKGDR_ERROR_COMPILE, FALSE, GST_LIBRARY_ERROR_SETTINGS },
+    { GST_VKGDR_ERROR_IMAGE, FALSE, GST_LIBRARY_ERROR_SETTINGS },
+    { GST_VKGDR_ERROR_ARGUMENT, FALSE, GST_LIBRARY_ERROR_SETTINGS },
+  };
+  guint i;
+
+  *domain = GST_LIBRARY_ERROR;
+  *code = GST_LIBRARY_ERROR_FAILED;
+  if (error->domain == GST_STREAM_ERROR) {
+    *domain = error->domain;
+    *code = error->code;
+  }
+  for (i = 0; i < G_N_ELEMENTS (codes); i++)
+    if (g_error_matches (error, GST_VKGDR_ERROR, codes[i].ours)) {
+      *domain = codes[i].is_resource ? GST_RESOURCE_ERROR : GST_LIBRARY_ERROR;
+      *code = codes[i].code;
+    }
+}
+
 /**
  * gst_vkgdr_element_post_error:
  * @element: an element
@@ -487,6 +525,11 @@ gst_vkgdr_element_handle_context_query (GstElement *element, GstQuery *query,
  * Posts @error on the bus as the reason why the element stops, with the
  * matching domain and code of GStreamer.
  *
+ * If the kernel of another element has failed, that element posts its error
+ * first. An error that equals the last one in the pipeline is not posted, until
+ * an element calls gst_vkgdr_element_ensure_context() again: if the device
+ * fails, all elements get the same error.
+ *
  * Thread-safe.
  *
  * Since: 0.2
@@ -494,36 +537,21 @@ gst_vkgdr_element_handle_context_query (GstElement *element, GstQuery *query,
 void
 gst_vkgdr_element_post_error (GstElement *element, const GError *error)
 {
+  GQuark domain;
+  gint code;
+
   g_return_if_fail (GST_IS_ELEMENT (element));
   g_return_if_fail (error != NULL);
 
-  if (error->domain != GST_VKGDR_ERROR) {
-    GST_ELEMENT_ERROR (
-        element, LIBRARY, FAILED, ("%s", error->message), (NULL));
+  init_debug ();
+  gst_vkgdr_launch_check_all ();
+  if (set_last_error (element, error->message)) {
+    GST_DEBUG_OBJECT (element, "repeated error: %s", error->message);
     return;
   }
-  switch ((GstVkgdrError) error->code) {
-  case GST_VKGDR_ERROR_NO_DRIVER:
-  case GST_VKGDR_ERROR_NO_DEVICE:
-  case GST_VKGDR_ERROR_NOT_FOUND:
-    GST_ELEMENT_ERROR (
-        element, RESOURCE, NOT_FOUND, ("%s", error->message), (NULL));
-    break;
-  case GST_VKGDR_ERROR_NO_MEMORY:
-    GST_ELEMENT_ERROR (
-        element, RESOURCE, NO_SPACE_LEFT, ("%s", error->message), (NULL));
-    break;
-  case GST_VKGDR_ERROR_COMPILE:
-  case GST_VKGDR_ERROR_IMAGE:
-  case GST_VKGDR_ERROR_ARGUMENT:
-    GST_ELEMENT_ERROR (
-        element, LIBRARY, SETTINGS, ("%s", error->message), (NULL));
-    break;
-  case GST_VKGDR_ERROR_FAILED:
-    GST_ELEMENT_ERROR (
-        element, LIBRARY, FAILED, ("%s", error->message), (NULL));
-    break;
-  }
+  get_gst_error (error, &domain, &code);
+  gst_element_message_full (element, GST_MESSAGE_ERROR, domain, code,
+      g_strdup (error->message), NULL, __FILE__, GST_FUNCTION, __LINE__);
 }
 
 /**

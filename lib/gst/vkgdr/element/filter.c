@@ -97,15 +97,7 @@ is_cuda (GstCaps *caps)
 static void
 post_error (GstVkgdrFilter *self, GError *error)
 {
-  if (error->domain != GST_STREAM_ERROR) {
-    gst_vkgdr_base_transform_post_error (
-        GST_VKGDR_BASE_TRANSFORM (self), error);
-    return;
-  }
-  gst_element_message_full (GST_ELEMENT (self), GST_MESSAGE_ERROR,
-      error->domain, error->code, g_strdup (error->message), NULL, __FILE__,
-      GST_FUNCTION, __LINE__);
-  g_error_free (error);
+  gst_vkgdr_base_transform_post_error (GST_VKGDR_BASE_TRANSFORM (self), error);
 }
 
 static gboolean

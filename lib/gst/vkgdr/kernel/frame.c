@@ -97,30 +97,6 @@ frame_set_packed4 (VkgdrFrame *frame)
                    && (((guintptr) plane->data | plane->stride) & 3) == 0;
 }
 
-/* Returns the bytes of a row of @plane that a kernel may access. Sets @columns
- * and @rows. */
-static gsize
-frame_measure_plane (
-    const VkgdrFrame *frame, gint plane, gint *columns, gint *rows)
-{
-  gsize bytes = 0;
-  gint c;
-
-  *columns = *rows = 0;
-  for (c = 0; c < frame->n_components; c++) {
-    const VkgdrComponent *k = &frame->component[c];
-    gint w = -((-frame->width) >> k->w_sub),
-         h = -((-frame->height) >> k->h_sub);
-
-    if (k->plane != plane)
-      continue;
-    bytes = MAX (bytes, gst_vkgdr_format_measure_row (k, w));
-    *columns = MAX (*columns, w);
-    *rows = MAX (*rows, h);
-  }
-  return bytes;
-}
-
 /* Returns the memory of @buffer that has all @size bytes at @offset. Sets @skip
  * to their offset in this memory. */
 static GstMemory *
@@ -149,11 +125,11 @@ frame_find_memory (GstBuffer *buffer, gint plane, gsize offset, gsize size,
 }
 
 static gboolean
-frame_set_plane (VkgdrFrame *frame, gint index, GstVkgdrContext *context,
-    GstBuffer *buffer, gsize offset, gint stride, GError **error)
+frame_set_plane (VkgdrFrame *frame, gint index, gsize row,
+    GstVkgdrContext *context, GstBuffer *buffer, gsize offset, gint stride,
+    GError **error)
 {
   VkgdrPlane *plane = &frame->plane[index];
-  gsize row = frame_measure_plane (frame, index, &plane->width, &plane->height);
   gboolean words = frame->component[0].depth > 8
                    && frame->component[0].order < VKGDR_BITS_LE;
   GstMemory *memory;
@@ -185,12 +161,43 @@ frame_set_plane (VkgdrFrame *frame, gint index, GstVkgdrContext *context,
   return TRUE;
 }
 
-/* Sets the fields that depend on @info alone, except the planes. */
-static gboolean
-frame_compute_format (
-    VkgdrFrame *frame, const GstVideoInfo *info, GError **error)
+/* Sets the size of a plane, and returns the bytes of a row of it that a kernel
+ * may access. */
+static gsize
+frame_measure_plane (VkgdrFrame *frame, gint plane)
 {
-  memset (frame, 0, sizeof (*frame));
+  VkgdrPlane *p = &frame->plane[plane];
+  gsize bytes = 0;
+  gint c;
+
+  for (c = 0; c < frame->n_components; c++) {
+    const VkgdrComponent *k = &frame->component[c];
+    gint w = -((-frame->width) >> k->w_sub),
+         h = -((-frame->height) >> k->h_sub);
+
+    if (k->plane != plane)
+      continue;
+    bytes = MAX (bytes, gst_vkgdr_format_measure_row (k, w));
+    p->width = MAX (p->width, w);
+    p->height = MAX (p->height, h);
+  }
+  return bytes;
+}
+
+/* What depends on the format of the caps alone. */
+typedef struct {
+  GstVideoInfo info;            /* `finfo` is NULL at first */
+  VkgdrFrame frame;             /* without the positions of the planes */
+  gsize rows[VKGDR_MAX_PLANES]; /* bytes of a row; 0 if a plane is not used */
+} Layout;
+
+static gboolean
+layout_compute (Layout *layout, const GstVideoInfo *info, GError **error)
+{
+  VkgdrFrame *frame = &layout->frame;
+  gint i;
+
+  memset (layout, 0, sizeof (*layout));
   if (!gst_vkgdr_format_describe (info->finfo, frame)) {
     gst_vkgdr_format_set_error (info->finfo, error);
     return FALSE;
@@ -200,39 +207,39 @@ frame_compute_format (
   frame->format = GST_VIDEO_INFO_FORMAT (info);
   frame_set_colorimetry (frame, info);
   frame_set_ranges (frame);
+  for (i = 0; i < frame->n_planes; i++)
+    layout->rows[i] = frame_measure_plane (frame, i);
+  layout->info = *info;
   return TRUE;
 }
 
-/* The same as frame_compute_format (), but keeps the last result of each
- * thread, because a thread mostly needs the same format again. */
-static gboolean
-frame_set_format (VkgdrFrame *frame, const GstVideoInfo *info, GError **error)
+/* Keeps the last layout of each thread, because a thread mostly needs the same
+ * again. Returns NULL with @error set if kernels cannot be run on the format.
+ */
+static const Layout *
+get_layout (const GstVideoInfo *info, GError **error)
 {
-  static _Thread_local VkgdrFrame last;
-  static _Thread_local GstVideoInfo last_info; /* `finfo` is NULL at first */
+  static _Thread_local Layout last;
 
-  if (!last_info.finfo || !gst_video_info_is_equal (info, &last_info)) {
-    last_info.finfo = NULL;
-    if (!frame_compute_format (&last, info, error))
-      return FALSE;
-    last_info = *info;
-  }
-  *frame = last;
-  return TRUE;
+  if (!last.info.finfo || !gst_video_info_is_equal (info, &last.info))
+    if (!layout_compute (&last, info, error))
+      return NULL;
+  return &last;
 }
 
 gboolean
 gst_vkgdr_frame_describe (
     VkgdrFrame *frame, const GstVideoInfo *info, GError **error)
 {
+  const Layout *layout = get_layout (info, error);
   gint i;
 
-  if (!frame_set_format (frame, info, error))
+  if (!layout)
     return FALSE;
+  *frame = layout->frame;
   for (i = 0; i < frame->n_planes; i++) {
     VkgdrPlane *plane = &frame->plane[i];
 
-    frame_measure_plane (frame, i, &plane->width, &plane->height);
     plane->data =
         (unsigned char *) (guintptr) GST_VIDEO_INFO_PLANE_OFFSET (info, i);
     plane->stride = GST_VIDEO_INFO_PLANE_STRIDE (info, i);
@@ -246,17 +253,18 @@ gst_vkgdr_frame_fill (VkgdrFrame *frame, GstVkgdrContext *context,
     GstBuffer *buffer, const GstVideoInfo *info, guint64 number, GError **error)
 {
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  const Layout *layout = get_layout (info, error);
   gint i;
 
-  if (!frame_set_format (frame, info, error)
-      || !gst_vkgdr_buffer_check_video (buffer, info, error))
+  if (!layout || !gst_vkgdr_buffer_check_video (buffer, info, error))
     return FALSE;
+  *frame = layout->frame;
   frame->frame = number;
   frame->time = GST_BUFFER_PTS_IS_VALID (buffer)
                     ? (long long) GST_BUFFER_PTS (buffer)
                     : -1;
   for (i = 0; i < frame->n_planes; i++)
-    if (!frame_set_plane (frame, i, context, buffer,
+    if (!frame_set_plane (frame, i, layout->rows[i], context, buffer,
             meta ? meta->offset[i] : GST_VIDEO_INFO_PLANE_OFFSET (info, i),
             meta ? meta->stride[i] : GST_VIDEO_INFO_PLANE_STRIDE (info, i),
             error))

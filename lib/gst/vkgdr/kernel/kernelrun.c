@@ -88,61 +88,40 @@ gst_vkgdr_kernel_check_params (
 
 /* --- running ------------------------------------------------------------- */
 
-/* Fills @arguments with the address of each argument, as cuLaunchKernel ()
- * needs it, and launches. The @n_slots slots are followed by @n_zeros addresses
- * of the same zeros. */
+/* Launches with the address of each argument, as cuLaunchKernel () needs it. If
+ * the sizes of the parameters are unknown, the driver may read beyond the
+ * arguments, so addresses of zeros follow them. Many arguments are on the heap.
+ */
 static gboolean
 kernel_launch (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
-    gpointer out, guint8 *slots, guint n_slots, gsize n_zeros, void **arguments,
-    const GstVkgdrShape *shape, GError **error)
+    gpointer out, const GstStructure *params, const GstVkgdrShape *shape,
+    GError **error)
 {
   const guint grid[3] = { shape->grid_x, shape->grid_y, 1 };
   const guint block[3] = { shape->block_x, shape->block_y, 1 };
-  gsize i;
+  guint8 few_slots[KERNEL_FEW_PARAMS * GST_VKGDR_PARAMS_SLOT_SIZE];
+  void *few_arguments[KERNEL_N_BUFFERS + KERNEL_FEW_PARAMS];
+  gsize n_slots = gst_vkgdr_params_count (params), i;
+  gsize n = n_slots + (self->function->sizes ? 0 : KERNEL_MAX_PARAM_BYTES);
+  gboolean is_few = n <= KERNEL_FEW_PARAMS, ok;
+  guint8 *slots =
+      is_few ? few_slots : g_malloc0 (kernel_measure_params (self, params));
+  void **arguments =
+      is_few ? few_arguments : g_new (void *, KERNEL_N_BUFFERS + n);
 
   arguments[0] = in;
   arguments[1] = out;
-  for (i = 0; i < n_slots + n_zeros; i++)
+  for (i = 0; i < n; i++)
     arguments[KERNEL_N_BUFFERS + i] =
         slots + MIN (i, n_slots) * GST_VKGDR_PARAMS_SLOT_SIZE;
-  return gst_vkgdr_function_launch_raw (
-      self->function, stream, grid, block, 0, arguments, NULL, error);
-}
-
-/* Launches with arguments on the heap. If the sizes of the parameters are
- * unknown, the driver may read beyond the arguments, so zeros follow them. */
-static gboolean
-kernel_launch_many (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
-    gpointer out, const GstStructure *params, const GstVkgdrShape *shape,
-    GError **error)
-{
-  gsize n_zeros = self->function->sizes ? 0 : KERNEL_MAX_PARAM_BYTES;
-  guint n = gst_vkgdr_params_count (params);
-  void **arguments = g_new (void *, KERNEL_N_BUFFERS + n + n_zeros);
-  guint8 *slots = g_malloc0 (kernel_measure_params (self, params));
-  gboolean ok = kernel_pack_params (self, params, slots, error)
-                && kernel_launch (self, stream, in, out, slots, n, n_zeros,
-                    arguments, shape, error);
-
-  g_free (slots);
-  g_free (arguments);
+  ok = kernel_pack_params (self, params, slots, error)
+       && gst_vkgdr_function_launch_raw (
+           self->function, stream, grid, block, 0, arguments, NULL, error);
+  if (!is_few) {
+    g_free (slots);
+    g_free (arguments);
+  }
   return ok;
-}
-
-static gboolean
-kernel_launch_with (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
-    gpointer out, const GstStructure *params, const GstVkgdrShape *shape,
-    GError **error)
-{
-  guint8 slots[KERNEL_FEW_PARAMS * GST_VKGDR_PARAMS_SLOT_SIZE];
-  void *arguments[KERNEL_N_BUFFERS + KERNEL_FEW_PARAMS];
-  guint n = gst_vkgdr_params_count (params);
-
-  if (!self->function->sizes || n > KERNEL_FEW_PARAMS)
-    return kernel_launch_many (self, stream, in, out, params, shape, error);
-  return kernel_pack_params (self, params, slots, error)
-         && kernel_launch (
-             self, stream, in, out, slots, n, 0, arguments, shape, error);
 }
 
 static gboolean
@@ -248,7 +227,7 @@ gst_vkgdr_kernel_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
     return FALSE;
   /* The time stamp of the output buffer may not be set yet. */
   out.time = in.time;
-  return kernel_launch_with (kernel, stream, &in, &out, params, &shape, error);
+  return kernel_launch (kernel, stream, &in, &out, params, &shape, error);
 }
 
 /**
@@ -300,5 +279,5 @@ gst_vkgdr_kernel_run_samples (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
   if (out.n == 0)
     return TRUE;
   out.time = in.time;
-  return kernel_launch_with (kernel, stream, &in, &out, params, &shape, error);
+  return kernel_launch (kernel, stream, &in, &out, params, &shape, error);
 }

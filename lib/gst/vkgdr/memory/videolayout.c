@@ -196,6 +196,26 @@ get_layout (
       GST_VIDEO_INFO_INTERLACE_MODE (info), meta->width, meta->height);
 }
 
+/* Whether the planes are where the caps alone say, in one memory, as in most
+ * frames. */
+static gboolean
+has_default_planes (
+    GstBuffer *buffer, const GstVideoMeta *meta, const GstVideoInfo *info)
+{
+  guint i;
+
+  if (gst_buffer_n_memory (buffer) != 1
+      || gst_buffer_get_size (buffer) < GST_VIDEO_INFO_SIZE (info)
+      || meta->width != (guint) GST_VIDEO_INFO_WIDTH (info)
+      || meta->height != (guint) GST_VIDEO_INFO_HEIGHT (info))
+    return FALSE;
+  for (i = 0; i < meta->n_planes; i++)
+    if (meta->offset[i] != GST_VIDEO_INFO_PLANE_OFFSET (info, i)
+        || meta->stride[i] != GST_VIDEO_INFO_PLANE_STRIDE (info, i))
+      return FALSE;
+  return TRUE;
+}
+
 static gboolean
 check_meta (GstBuffer *buffer, const GstVideoMeta *meta,
     const GstVideoInfo *info, gboolean is_view, GError **error)
@@ -213,6 +233,8 @@ check_meta (GstBuffer *buffer, const GstVideoMeta *meta,
         meta->n_planes);
     return FALSE;
   }
+  if (has_default_planes (buffer, meta, info))
+    return TRUE;
   for (i = 0; i < meta->n_planes; i++)
     if (!is_plane_inside (buffer, meta, &layout, i)) {
       g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,

@@ -24,26 +24,7 @@ G_DEFINE_BOXED_TYPE (
 /* --- recording ------------------------------------------------------------
  */
 
-/* Takes @event, which was recorded if @result is CUDA_SUCCESS. */
-static GstVkgdrFence *
-fence_new (GstVkgdrContext *context, CUevent event, GstVkgdrStream *stream,
-    CUresult result, const gchar *what, GError **error)
-{
-  GstVkgdrFence *fence;
-
-  if (!gst_vkgdr_context_check (context, result, what, error)) {
-    gst_vkgdr_context_give_event (context, event);
-    return NULL;
-  }
-  fence = g_new0 (GstVkgdrFence, 1);
-  fence->refcount = 1;
-  fence->context = gst_object_ref (context);
-  fence->event = event;
-  fence->stream = stream ? gst_object_ref (stream) : NULL;
-  return fence;
-}
-
-/* @event is recorded on @handle, or, if @on_all, behind all work of the CUDA
+/* Records an event on @handle, or, if @on_all, behind all work of the CUDA
  * context. */
 static GstVkgdrFence *
 record (GstVkgdrContext *context, CUstream handle, gboolean on_all,
@@ -61,8 +42,16 @@ record (GstVkgdrContext *context, CUstream handle, gboolean on_all,
     result = on_all ? cuda->cuCtxRecordEvent (
                  gst_vkgdr_context_get_cuda_context (context), event)
                     : cuda->cuEventRecord (event, handle);
-    fence = fence_new (context, event, stream, result,
-        on_all ? "cuCtxRecordEvent" : "cuEventRecord", error);
+    if (gst_vkgdr_context_check (context, result,
+            on_all ? "cuCtxRecordEvent" : "cuEventRecord", error)) {
+      fence = g_new0 (GstVkgdrFence, 1);
+      fence->refcount = 1;
+      fence->context = gst_object_ref (context);
+      fence->event = event;
+      fence->stream = stream ? gst_object_ref (stream) : NULL;
+    } else {
+      gst_vkgdr_context_give_event (context, event);
+    }
   }
   gst_vkgdr_context_pop (context);
   return fence;
@@ -88,9 +77,10 @@ gst_vkgdr_fence_new_on_all (GstVkgdrContext *context)
 GstVkgdrFence *
 gst_vkgdr_fence_new_lost (GstVkgdrContext *context)
 {
-  GstVkgdrFence *fence =
-      fence_new (context, NULL, NULL, CUDA_SUCCESS, NULL, NULL);
+  GstVkgdrFence *fence = g_new0 (GstVkgdrFence, 1);
 
+  fence->refcount = 1;
+  fence->context = gst_object_ref (context);
   fence->state = GST_VKGDR_FENCE_LOST;
   fence->result = CUDA_ERROR_NOT_SUPPORTED;
   fence->what = "cuCtxRecordEvent";

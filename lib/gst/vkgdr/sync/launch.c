@@ -19,8 +19,15 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_launch_debug);
  * of time limits. A check queries one event for each busy stream. */
 #define CHECK_INTERVAL (20 * G_TIME_SPAN_MILLISECOND)
 
+/* Microseconds for which a check waits for the reports of other threads: much
+ * longer than posting a message takes. The wait must end, because a handler may
+ * wait for the thread that checks. */
+#define REPORT_MAX_WAIT (100 * G_TIME_SPAN_MILLISECOND)
+
 static GMutex lock; /* for the fields below, and for launches (sync/stream.h) */
 static GQueue launches; /* of GstVkgdrLaunch, in the order of their launch */
+static guint n_reports; /* streams that are being made to fail */
+static GCond reported;  /* one of them has failed */
 static guint pass;      /* over the launches */
 static GQuark scheduled_quark; /* on contexts: the reclaim thread will check */
 
@@ -151,16 +158,27 @@ find_changed_locked (GstVkgdrFenceState *state)
   return NULL;
 }
 
-/* Releases the lock meanwhile. Takes @error. */
+/* The thread calls the handlers of the signal of a stream. */
+static _Thread_local gboolean is_reporting;
+
+/* Releases the lock meanwhile. Takes @error; NULL is the error of the device.
+ */
 static void
 fail_stream_locked (GstVkgdrLaunch *launch, GError *error)
 {
   GstVkgdrStream *stream = gst_object_ref (launch->stream);
 
+  n_reports++;
   g_mutex_unlock (&lock);
+  if (!error)
+    gst_vkgdr_fence_get_state (launch->end, &error);
+  is_reporting = TRUE;
   gst_vkgdr_stream_fail (stream, error);
+  is_reporting = FALSE;
   gst_object_unref (stream);
   g_mutex_lock (&lock);
+  n_reports--;
+  g_cond_broadcast (&reported);
 }
 
 static void
@@ -182,34 +200,29 @@ report_hang_locked (GstVkgdrLaunch *launch)
   fail_stream_locked (launch, error);
 }
 
-/* The launch stays in the list meanwhile, so that the error names it. */
-static void
-report_loss_locked (GstVkgdrLaunch *launch)
-{
-  GError *error = NULL;
-
-  launch->is_reported = TRUE;
-  g_mutex_unlock (&lock);
-  gst_vkgdr_fence_get_state (launch->end, &error);
-  g_mutex_lock (&lock);
-  fail_stream_locked (launch, error);
-  remove_locked (launch);
-}
-
 void
 gst_vkgdr_launch_check_all (void)
 {
+  gint64 deadline = g_get_monotonic_time () + REPORT_MAX_WAIT;
   GstVkgdrFenceState state;
   GstVkgdrLaunch *launch;
 
+  if (is_reporting) /* goes on when the handlers have returned */
+    return;
   g_mutex_lock (&lock);
   while ((launch = find_changed_locked (&state)))
-    if (state == GST_VKGDR_FENCE_REACHED)
-      remove_locked (launch);
-    else if (state == GST_VKGDR_FENCE_LOST)
-      report_loss_locked (launch);
-    else
+    if (state == GST_VKGDR_FENCE_PENDING) {
       report_hang_locked (launch);
+    } else {
+      if (state == GST_VKGDR_FENCE_LOST) {
+        /* It stays in the list meanwhile, so that the error names it. */
+        launch->is_reported = TRUE;
+        fail_stream_locked (launch, NULL);
+      }
+      remove_locked (launch);
+    }
+  while (n_reports > 0 && g_cond_wait_until (&reported, &lock, deadline))
+    ;
   g_mutex_unlock (&lock);
 }
 

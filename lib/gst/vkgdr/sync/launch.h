@@ -36,9 +36,10 @@ gboolean gst_vkgdr_launch_begin (GstVkgdrStream *stream, const gchar *kernel,
  * that is recorded on the stream. */
 void gst_vkgdr_launch_end (GstVkgdrLaunch *launch, gboolean ok);
 
-/* Checks all launches now: forgets those that have ended, and
- * makes streams fail, the one of the first launch first. Must be called without
- * a lock. */
+/* Checks all launches now: forgets those that have ended, and makes streams
+ * fail, that of the first launch first. When it returns, the elements of these
+ * streams have posted their errors, even if other threads check, too. Must be
+ * called without a lock. */
 void gst_vkgdr_launch_check_all (void);
 
 G_END_DECLS
