@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -18,6 +17,7 @@
 
 #include "error.h"
 #include "frame-peer.h"
+#include "thread.h"
 
 /* The maximum number of clients. */
 #define MAX_CLIENTS 256
@@ -372,23 +372,6 @@ run_io (void *data)
 
 /* --- start and end ------------------------------------------------------- */
 
-/* The program's signals are not for these threads. */
-static int
-start_thread (
-    pthread_t *thread, const char *name, void *(*run) (void *), void *data)
-{
-  sigset_t all, old;
-  int result;
-
-  sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &old);
-  result = pthread_create (thread, NULL, run, data);
-  pthread_sigmask (SIG_SETMASK, &old, NULL);
-  if (result == 0)
-    pthread_setname_np (*thread, name);
-  return result;
-}
-
 static void
 end_waiter (vkgdr_server *self)
 {
@@ -404,10 +387,11 @@ end_waiter (vkgdr_server *self)
 static bool
 start_threads (vkgdr_server *self)
 {
-  int result = start_thread (&self->waiter, "vkgdr-wait", run_waiter, self);
+  int result =
+      vkgdr_thread_start (&self->waiter, "vkgdr-wait", run_waiter, self);
 
   if (result == 0) {
-    result = start_thread (&self->io, "vkgdr-io", run_io, self);
+    result = vkgdr_thread_start (&self->io, "vkgdr-io", run_io, self);
     if (result == 0)
       return true;
     end_waiter (self);

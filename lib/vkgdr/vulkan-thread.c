@@ -6,12 +6,12 @@
 #include "vulkan-thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "error.h"
+#include "thread.h"
 
 /* A call that a thread of the application waits for. */
 typedef struct call {
@@ -67,38 +67,6 @@ run_thread (void *data)
   return NULL;
 }
 
-/* The signals that other processes send to the application are for its own
- * threads. A fault of this thread is still reported by the application's
- * handler. */
-static void
-list_signals (sigset_t *signals)
-{
-  static const int faults[] = { SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS,
-    SIGTRAP };
-  size_t i;
-
-  sigfillset (signals);
-  for (i = 0; i < sizeof (faults) / sizeof (faults[0]); i++)
-    sigdelset (signals, faults[i]);
-}
-
-/* Threads that a driver starts get the same name. Returns 0 or an error number.
- */
-static int
-start (vkgdr_vulkan_thread *self)
-{
-  sigset_t signals, before;
-  int result;
-
-  list_signals (&signals);
-  pthread_sigmask (SIG_SETMASK, &signals, &before);
-  result = pthread_create (&self->thread, NULL, run_thread, self);
-  pthread_sigmask (SIG_SETMASK, &before, NULL);
-  if (result == 0)
-    pthread_setname_np (self->thread, "vulkan");
-  return result;
-}
-
 static void
 destroy (vkgdr_vulkan_thread *self)
 {
@@ -121,7 +89,7 @@ create (void)
   self->process = getpid ();
   pthread_mutex_init (&self->lock, NULL);
   pthread_cond_init (&self->changed, NULL);
-  result = start (self);
+  result = vkgdr_thread_start (&self->thread, "vulkan", run_thread, self);
   if (result == 0)
     return self;
   destroy (self);

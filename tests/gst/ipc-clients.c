@@ -67,8 +67,7 @@ TEST (eight_clients)
     check_clients ("client", 8, 2000);
 }
 
-/* A client that does not sleep gets all frames, too. ipc-channel.c tests that
- * it gets them through the ring buffer. */
+/* A client that does not sleep gets all frames, too. */
 TEST (busy_clients)
 {
   if (test_ipc_cannot_export ())
