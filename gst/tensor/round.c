@@ -323,7 +323,10 @@ take_buffer (const Round *round, GstVkgdrTensorPad *pad)
   if (GST_CLOCK_TIME_IS_VALID (time) && GST_CLOCK_TIME_IS_VALID (round->end)
       && time >= round->end && time > round->start)
     return NULL;
+  /* NULL if the application has released the pad meanwhile. */
   buffer = gst_aggregator_pad_pop_buffer (base);
+  if (!buffer)
+    return NULL;
   if (gap || !check_frame (round->self, pad, buffer))
     gst_clear_buffer (&buffer);
   return buffer;

@@ -37,8 +37,8 @@ kernel_get_param_sizes (GstVkgdrKernel *self, guint *n_params)
 static gsize
 kernel_measure_params (GstVkgdrKernel *self, const GstStructure *params)
 {
-  gsize size =
-      (gst_vkgdr_params_count (params) + 1) * GST_VKGDR_PARAMS_SLOT_SIZE;
+  guint n = params ? gst_structure_n_fields (params) : 0;
+  gsize size = (n + 1) * GST_VKGDR_PARAMS_SLOT_SIZE;
 
   return self->function->sizes ? size : size + KERNEL_MAX_PARAM_BYTES;
 }
@@ -101,7 +101,7 @@ kernel_launch (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
   const guint block[3] = { shape->block_x, shape->block_y, 1 };
   guint8 few_slots[KERNEL_FEW_PARAMS * GST_VKGDR_PARAMS_SLOT_SIZE];
   void *few_arguments[KERNEL_N_BUFFERS + KERNEL_FEW_PARAMS];
-  gsize n_slots = gst_vkgdr_params_count (params), i;
+  gsize n_slots = params ? gst_structure_n_fields (params) : 0, i;
   gsize n = n_slots + (self->function->sizes ? 0 : KERNEL_MAX_PARAM_BYTES);
   gboolean is_few = n <= KERNEL_FEW_PARAMS, ok;
   guint8 *slots =

@@ -130,17 +130,11 @@ pack_field (const GstStructure *params, guint index, const gchar *entry,
   return TRUE;
 }
 
-guint
-gst_vkgdr_params_count (const GstStructure *params)
-{
-  return params ? gst_structure_n_fields (params) : 0;
-}
-
 gboolean
 gst_vkgdr_params_pack (const GstStructure *params, const gchar *entry,
     const gsize *sizes, guint n_sizes, guint8 *slots, GError **error)
 {
-  guint i, n = gst_vkgdr_params_count (params);
+  guint i, n = params ? gst_structure_n_fields (params) : 0;
 
   if (sizes && !check_count (entry, n, n_sizes, error))
     return FALSE;

@@ -16,9 +16,6 @@ G_BEGIN_DECLS
  * of a field. */
 #define GST_VKGDR_PARAMS_SLOT_SIZE 8
 
-/* Returns the number of arguments in @params (nullable). */
-guint gst_vkgdr_params_count (const GstStructure *params);
-
 /* Writes the values of the fields of @params (nullable) to @slots, in their
  * order. Each one is converted to the size of its parameter in @sizes. If
  * @sizes is NULL, the sizes are unknown, and values keep their own size. @entry

@@ -362,9 +362,12 @@ gst_is_vkgdr_memory (GstMemory *memory)
 gboolean
 gst_is_vkgdr_memory_of (GstMemory *memory, GstVkgdrContext *context)
 {
-  return gst_is_vkgdr_memory (memory)
-         && gst_vkgdr_context_shares (
-             gst_vkgdr_memory_root (memory)->blocks->context, context);
+  GstVkgdrContext *own;
+
+  if (!gst_is_vkgdr_memory (memory))
+    return FALSE;
+  own = gst_vkgdr_memory_root (memory)->blocks->context;
+  return own == context || gst_vkgdr_context_shares (own, context);
 }
 
 gboolean
