@@ -101,8 +101,9 @@ run_pipeline ()
   local lines=$1 log=$work/pipeline.log pid status=0 waited=0
 
   printf '\n%s\n' "$lines" | sed 's/^/$ /'
-  # bash makes a background job ignore SIGINT. env restores the default action.
-  timeout -k 10 180 env --default-signal=INT bash -c "exec $lines" \
+  # bash makes a background job ignore SIGINT, and a timeout that ignores it does not send
+  # it on. env restores the default action.
+  env --default-signal=INT timeout -k 10 180 bash -c "exec $lines" \
     >"$log" 2>&1 </dev/null &
   pid=$!
   until grep -q '^Setting pipeline to PLAYING\|^ERROR' "$log" || [ "$waited" -ge 120 ]; do
