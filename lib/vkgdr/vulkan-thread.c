@@ -167,6 +167,11 @@ vkgdr_vulkan_thread_run (
 {
   call c = { .function = function, .data = data };
 
+  /* A call that fails may ask for more, for its error. */
+  if (pthread_equal (pthread_self (), self->thread)) {
+    function (data);
+    return true;
+  }
   if (!is_of_this_process (self)) {
     vkgdr_error_set ("this process was forked after the device was opened, and "
                      "neither Vulkan nor CUDA supports that: open the device "
