@@ -207,9 +207,15 @@ gst_vkgdr_tensor_request_new_pad (GstElement *element, GstPadTemplate *template,
   return pad;
 }
 
+/* GstAggregator clears the buffer that it keeps after a peek without the pad's
+ * lock, while this element's thread may take that buffer. So the pad is
+ * deactivated first, which makes it refuse frames, and its buffer is dropped
+ * with the lock. */
 static void
 gst_vkgdr_tensor_release_pad (GstElement *element, GstPad *pad)
 {
+  gst_pad_set_active (pad, FALSE);
+  gst_aggregator_pad_drop_buffer (GST_AGGREGATOR_PAD (pad));
   GST_ELEMENT_CLASS (parent_class)->release_pad (element, pad);
   gst_pad_mark_reconfigure (GST_AGGREGATOR_SRC_PAD (GST_AGGREGATOR (element)));
 }
