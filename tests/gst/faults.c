@@ -610,8 +610,10 @@ static const gchar *const followers[] = {
   " ! vkgdrtensor ! fakesink",
 };
 
-/* Only the element whose kernel failed posts the error, and posts it first. The
- * source comes last: it only knows that the stream has ended. */
+/* Only the element whose kernel failed posts the error, and posts it first. A
+ * GPU does not tell this kernel from another one that is queued: then the
+ * element of that kernel may post an error, which names both. The source comes
+ * last: it only knows that the stream has ended. */
 TEST_LOOP (neighbours_do_not_repeat_the_fault, G_N_ELEMENTS (followers))
 {
   gchar *description =
@@ -634,7 +636,9 @@ TEST_LOOP (neighbours_do_not_repeat_the_fault, G_N_ELEMENTS (followers))
     gst_message_parse_error (message, &error, NULL);
     is_over = strcmp (name, "source") == 0;
     fail_unless (strcmp (name, "filter") == 0
-                     || (!is_first && !strstr (error->message, "trapped")),
+                     || (!is_first
+                         && (!strstr (error->message, "trapped")
+                             || strstr (error->message, name))),
         "%s says: %s", name, error->message);
     is_first = FALSE;
     g_error_free (error);
