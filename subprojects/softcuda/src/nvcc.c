@@ -25,6 +25,7 @@ typedef struct program *nvrtcProgram;
 static struct {
   int (*create) (nvrtcProgram *, const char *, const char *, int,
       const char *const *, const char *const *);
+  int (*destroy) (nvrtcProgram *);
   int (*compile) (nvrtcProgram, int, const char *const *);
   int (*log_size) (nvrtcProgram, size_t *);
   int (*log) (nvrtcProgram, char *);
@@ -88,6 +89,7 @@ load_nvrtc (void)
   if (library == NULL)
     exit (fail ("", dlerror ()));
   *(void **) &nvrtc.create = symbol (library, "nvrtcCreateProgram");
+  *(void **) &nvrtc.destroy = symbol (library, "nvrtcDestroyProgram");
   *(void **) &nvrtc.compile = symbol (library, "nvrtcCompileProgram");
   *(void **) &nvrtc.log_size = symbol (library, "nvrtcGetProgramLogSize");
   *(void **) &nvrtc.log = symbol (library, "nvrtcGetProgramLog");
@@ -156,20 +158,22 @@ compile (const command *c)
   char *source = read_file (c->source);
   char path[PATH_MAX];
   nvrtcProgram program;
+  int status = EXIT_FAILURE;
 
   if (source == NULL)
     return fail ("cannot read ", c->source);
   load_nvrtc ();
   if (nvrtc.create (&program, source, c->source, 0, NULL, NULL) != 0)
-    return fail ("cannot compile ", c->source);
-  if (nvrtc.compile (program, c->n_options, c->options) != 0) {
-    show_log (program);
-    return EXIT_FAILURE;
+    exit (fail ("cannot compile ", c->source));
+  free (source);
+  if (nvrtc.compile (program, c->n_options, c->options) == 0) {
+    snprintf (path, sizeof path, "%.*s%s",
+        (int) (strrchr (c->source, '.') - c->source), c->source, c->suffix);
+    status = write_image (program, c->output != NULL ? c->output : path);
   }
   show_log (program);
-  snprintf (path, sizeof path, "%.*s%s",
-      (int) (strrchr (c->source, '.') - c->source), c->source, c->suffix);
-  return write_image (program, c->output != NULL ? c->output : path);
+  nvrtc.destroy (&program);
+  return status;
 }
 
 /* Only the options that the preprocessor knows are passed on. */
@@ -242,6 +246,7 @@ int
 main (int argc, char **argv)
 {
   command c = { NOTHING, NULL, NULL, NULL, NULL, 0 };
+  int status;
 
   c.options = check (calloc (argc, sizeof *c.options));
   for (int i = 1; i < argc; i++)
@@ -254,5 +259,9 @@ main (int argc, char **argv)
     return fail (
         "only --cubin, --fatbin, --preprocess and --version are known here",
         "");
-  return c.action == COMPILE ? compile (&c) : preprocess (&c);
+  if (c.action == PREPROCESS)
+    return preprocess (&c);
+  status = compile (&c);
+  free (c.options);
+  return status;
 }
