@@ -85,8 +85,10 @@ health_of (GstVkgdrLaunch *launch)
 static void
 launch_free (GstVkgdrLaunch *launch)
 {
+  GST_OBJECT_LOCK (launch->stream);
   if (g_atomic_int_dec_and_test (&launch->stream->n_launches))
     GST_OBJECT_FLAG_UNSET (launch->stream, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+  GST_OBJECT_UNLOCK (launch->stream);
   gst_object_unref (launch->stream);
   g_clear_pointer (&launch->begin, gst_vkgdr_fence_unref);
   g_clear_pointer (&launch->end, gst_vkgdr_fence_unref);
@@ -211,7 +213,10 @@ gst_vkgdr_launch_check_all (void)
     return;
   g_mutex_lock (&lock);
   while ((launch = find_changed_locked (&state)))
-    if (state == GST_VKGDR_FENCE_PENDING) {
+    if (n_reports > 0 && g_cond_wait_until (&reported, &lock, deadline)) {
+      /* Kernels are reported in the order of their launch: the first one may
+       * have made the others fail. */
+    } else if (state == GST_VKGDR_FENCE_PENDING) {
       report_hang_locked (launch);
     } else {
       if (state == GST_VKGDR_FENCE_LOST) {
@@ -345,8 +350,10 @@ launch_new (GstVkgdrStream *stream, const gchar *kernel, guint limit,
   launch->limit = limit;
   launch->begin = begin;
   /* Its reference is dropped soon after the kernel has ended. */
+  GST_OBJECT_LOCK (stream);
   if (g_atomic_int_add (&stream->n_launches, 1) == 0)
     GST_OBJECT_FLAG_SET (stream, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+  GST_OBJECT_UNLOCK (stream);
   g_mutex_lock (&lock);
   ok = schedule_locked (stream->context);
   if (ok)
