@@ -68,6 +68,12 @@ void gst_cuda_filter_init_properties (GstCudaFilter *self);
 
 /* --- update.c --- */
 
+/* The rules for caps of a pair, whose `output` is borrowed. */
+GstCudaRules gst_cuda_pair_get_rules (const GstCudaPair *pair);
+
+/* Gets the rules for caps. The caller unrefs rules->output. Thread-safe. */
+void gst_cuda_filter_take_rules (GstCudaFilter *self, GstCudaRules *rules);
+
 /* Starts the worker and waits for the first pair. Returns FALSE with @error set
  * on failure. */
 gboolean gst_cuda_filter_start_worker (GstCudaFilter *self, GError **error);
@@ -99,9 +105,6 @@ void gst_cuda_filter_init_negotiation (GstCudaFilterClass *klass);
 
 /* Adds the probe of the sink pad. Called by gst_cuda_filter_init(). */
 void gst_cuda_filter_init_pads (GstCudaFilter *self);
-
-/* Gets the rules for caps. The caller unrefs rules->output. Thread-safe. */
-void gst_cuda_filter_take_rules (GstCudaFilter *self, GstCudaRules *rules);
 
 /* --- explain.c --- */
 

@@ -400,3 +400,67 @@ gst_cuda_filter_swap (GstCudaFilter *self, GError **error)
         (NULL));
   return TRUE;
 }
+
+/* --- rules --------------------------------------------------------------- */
+
+/* Adds what depends on the kernel. @loaded is NULL if it has not been loaded
+ * yet. @params are those of the effect. */
+static void
+set_kernel (GstCudaRules *rules, const GstCudaLoaded *loaded,
+    const GstEffect *effect, gboolean is_pixel, const GstStructure *params)
+{
+  gboolean is_own = !effect && !is_pixel;
+  const GstEffectTurn *turn;
+
+  rules->takes_video =
+      !is_own || !loaded || gst_vkgdr_kernel_takes_frames (loaded->kernel);
+  rules->takes_others =
+      is_own && (!loaded || gst_vkgdr_kernel_takes_samples (loaded->kernel));
+  if (effect)
+    rules->converts = effect->converts;
+  else if (is_pixel)
+    rules->converts = GST_EFFECT_CONVERTS_FORMAT;
+  else
+    rules->converts = GST_EFFECT_CONVERTS_FORMAT | GST_EFFECT_CONVERTS_SIZE;
+  turn = gst_effect_get_turn (effect, params);
+  rules->swaps_sides = turn && turn->swaps_sides;
+}
+
+GstCudaRules
+gst_cuda_pair_get_rules (const GstCudaPair *pair)
+{
+  const GstCudaLoaded *loaded = pair->loaded;
+  GstCudaRules rules = { .output = pair->output };
+
+  set_kernel (
+      &rules, loaded, loaded->effect, loaded->is_pixel, pair->arguments);
+  return rules;
+}
+
+static GstCudaRules
+get_request_rules (const GstCudaRequest *request)
+{
+  GstStructure *params = gst_cuda_request_get_values (request);
+  GstCudaRules rules = { .output = request->output };
+
+  set_kernel (&rules, NULL, gst_cuda_choice_get_effect (&request->choice),
+      gst_cuda_choice_is_pixel (&request->choice), params);
+  g_clear_pointer (&params, gst_structure_free);
+  return rules;
+}
+
+/* The running pair determines the caps. Before the first frame, this is the
+ * requested pair, or the request itself while its kernel is not loaded. */
+void
+gst_cuda_filter_take_rules (GstCudaFilter *self, GstCudaRules *rules)
+{
+  const GstCudaPair *pair;
+
+  GST_OBJECT_LOCK (self);
+  pair = self->has_run ? self->running : self->is_settled ? self->ready : NULL;
+  *rules = pair ? gst_cuda_pair_get_rules (pair)
+                : get_request_rules (&self->requested);
+  if (rules->output)
+    gst_caps_ref (rules->output);
+  GST_OBJECT_UNLOCK (self);
+}

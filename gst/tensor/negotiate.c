@@ -218,6 +218,19 @@ fit_downstream (
   return GST_FLOW_NOT_NEGOTIATED;
 }
 
+void
+gst_vkgdr_tensor_set_converter (
+    GstVkgdrTensor *self, GstVkgdrTensorConverter *converter)
+{
+  GstVkgdrTensorConverter *old;
+
+  GST_OBJECT_LOCK (self);
+  old = self->converter;
+  self->converter = converter;
+  GST_OBJECT_UNLOCK (self);
+  gst_clear_object (&old);
+}
+
 static GstFlowReturn
 gst_vkgdr_tensor_update_src_caps (
     GstAggregator *aggregator, GstCaps *allowed, GstCaps **result)

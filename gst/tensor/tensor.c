@@ -113,19 +113,6 @@ gst_vkgdr_tensor_src_query (GstAggregator *aggregator, GstQuery *query)
          || GST_AGGREGATOR_CLASS (parent_class)->src_query (aggregator, query);
 }
 
-void
-gst_vkgdr_tensor_set_converter (
-    GstVkgdrTensor *self, GstVkgdrTensorConverter *converter)
-{
-  GstVkgdrTensorConverter *old;
-
-  GST_OBJECT_LOCK (self);
-  old = self->converter;
-  self->converter = converter;
-  GST_OBJECT_UNLOCK (self);
-  gst_clear_object (&old);
-}
-
 /* --- start and stop ------------------------------------------------------ */
 
 static void
