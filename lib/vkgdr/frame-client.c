@@ -59,7 +59,7 @@ struct vkgdr_frames {
   vkgdr_t device;
 
   pthread_mutex_t lock; /* for the fields below */
-  vkgdr_frame_t untold; /* released; the socket had no room for RELEASE */
+  vkgdr_frame_t unsent; /* released; the socket had no room for RELEASE */
   bool must_stop;       /* the socket had no room for STOP */
   bool is_closed;
   CUstream stream;    /* waits for the work of frames; NULL: not used yet */
@@ -70,7 +70,7 @@ struct vkgdr_frames {
 
 struct vkgdr_frame {
   vkgdr_frames_t frames;
-  vkgdr_frame_t next; /* in `untold` or `done` */
+  vkgdr_frame_t next; /* in `unsent` or `done` */
   bool is_told;       /* RELEASE was sent */
   vkgdr_frame_info info;
   vkgdr_frame_format format;
@@ -182,9 +182,9 @@ send_untold_locked (vkgdr_frames_t self)
 {
   vkgdr_frame_t frame;
 
-  while ((frame = self->untold)
+  while ((frame = self->unsent)
          && tell (self, VKGDR_WIRE_RELEASE, frame->info.number)) {
-    self->untold = frame->next;
+    self->unsent = frame->next;
     free (frame);
   }
   if (self->must_stop && tell (self, VKGDR_WIRE_STOP, self->last_number))
@@ -203,8 +203,8 @@ frames_unref (vkgdr_frames_t self)
     return;
   while (self->imports)
     forget (self, self->imports->id);
-  while ((frame = self->untold)) {
-    self->untold = frame->next;
+  while ((frame = self->unsent)) {
+    self->unsent = frame->next;
     free (frame);
   }
   if (self->stream && vkgdr_device_enter (self->device)) {
@@ -232,8 +232,8 @@ vkgdr_frame_release (vkgdr_frame_t frame)
     free (frame);
   } else {
     pthread_mutex_lock (&self->lock);
-    frame->next = self->untold;
-    self->untold = frame;
+    frame->next = self->unsent;
+    self->unsent = frame;
     send_untold_locked (self);
     pthread_mutex_unlock (&self->lock);
   }
