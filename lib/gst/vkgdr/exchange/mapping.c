@@ -162,6 +162,16 @@ wait_for_stream (GstVkgdrStream *stream, GstVkgdrStream *other, GError **error)
   return ok;
 }
 
+/* Makes @stream wait for the content. If the mapping was not made on a stream,
+ * the mapping has waited for it. */
+static gboolean
+join_stream (GstVkgdrMapping *self, GstVkgdrStream *stream, GError **error)
+{
+  return gst_vkgdr_memory_check (
+             self->memory, gst_vkgdr_stream_get_context (stream), error)
+         && (!self->stream || wait_for_stream (stream, self->stream, error));
+}
+
 /**
  * gst_vkgdr_mapping_add_stream:
  * @mapping: a mapping with %GST_MAP_VKGDR
@@ -185,13 +195,10 @@ gst_vkgdr_mapping_add_stream (
   g_return_val_if_fail (mapping, FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  if (!gst_vkgdr_memory_check (
-          mapping->memory, gst_vkgdr_stream_get_context (stream), error))
+  if (!join_stream (mapping, stream, error))
     return FALSE;
   if (!mapping->stream)
     return TRUE;
-  if (!wait_for_stream (stream, mapping->stream, error))
-    return FALSE;
   g_mutex_lock (&mapping->lock);
   g_ptr_array_add (mapping->users, gst_object_ref (stream));
   g_mutex_unlock (&mapping->lock);
@@ -220,10 +227,7 @@ gst_vkgdr_mapping_lend (
   g_return_val_if_fail (mapping, FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  if (!gst_vkgdr_memory_check (
-          mapping->memory, gst_vkgdr_stream_get_context (stream), error))
-    return FALSE;
-  if (mapping->stream && !wait_for_stream (stream, mapping->stream, error))
+  if (!join_stream (mapping, stream, error))
     return FALSE;
   g_mutex_lock (&mapping->lock);
   mapping->used_on_unknown_streams = TRUE;
