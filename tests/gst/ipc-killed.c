@@ -3,7 +3,7 @@
  * ipc-killed.c: clients of vkgdripcsink that are killed with SIGKILL
  *
  * VKGDR_TEST_KILLS in the environment is the number of clients that are killed.
- * Smaller numbers than 6 mean 6.
+ * It is rounded up to a multiple of GROUP, and at least 8.
  */
 
 #include <signal.h>
@@ -15,12 +15,15 @@
 /* The number of clients that are killed, and the number with a tool that makes
  * the test slow. */
 #define KILLS 40
-#define KILLS_WHEN_SLOW 10
+#define KILLS_WHEN_SLOW 12
+
+/* The number of clients that start at the same time. */
+#define GROUP 4
 
 /* The number of clients that are killed before the memory and the file
  * descriptors are counted for the first time. Before that, some allocations of
  * the pool are used for the first time. */
-#define KILLS_BEFORE_COUNT 5
+#define KILLS_BEFORE_COUNT GROUP
 
 /* The number of buffers in the source's pool. The buffers of a killed client
  * may return late, when the other client has already got as many new ones. The
@@ -38,13 +41,11 @@ count_kills (void)
   return test_is_slow () ? KILLS_WHEN_SLOW : KILLS;
 }
 
-/* Kills a client: while it starts, while it has frames, or when it is stopped
+/* Kills @victim: while it starts, while it has frames, or when it is stopped
  * and has as many frames as it may have. */
 static void
-kill_client (guint number)
+kill_client (GSubprocess *victim, guint number)
 {
-  GSubprocess *victim = test_ipc_start ("slow");
-
   if (number % 3 == 0) {
     g_usleep (number * 7 % 200 * 1000);
   } else {
@@ -66,9 +67,9 @@ TEST (killed_clients)
   g_autoptr (GstVkgdrAllocator) allocator = NULL;
   TestIpcReport report;
   GstElement *pipeline, *ipc;
-  GSubprocess *client;
+  GSubprocess *client, *victims[GROUP];
   guint64 bytes = 0;
-  guint fds = 0, i;
+  guint fds = 0, i, k;
 
   if (test_ipc_cannot_export ())
     return;
@@ -81,12 +82,15 @@ TEST (killed_clients)
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   test_ipc_wait_clients (ipc, 1);
   g_free (test_ipc_read_line (client));
-  for (i = 0; i < count_kills (); i++) {
+  for (i = 0; i < count_kills (); i += GROUP) {
     if (i == KILLS_BEFORE_COUNT) {
       fds = test_count_fds ();
       bytes = gst_vkgdr_allocator_get_managed_bytes (allocator);
     }
-    kill_client (i);
+    for (k = 0; k < GROUP; k++)
+      victims[k] = test_ipc_start ("slow");
+    for (k = 0; k < GROUP; k++)
+      kill_client (victims[k], i + k);
     test_ipc_wait_clients (ipc, 1);
   }
   fail_unless_equals_uint64 (
