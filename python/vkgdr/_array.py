@@ -11,7 +11,10 @@ from ._constants import TRSA_OVERRIDE_FORMAT, array3d_flags, array_format, memor
 from ._constants import address_mode as _address_mode
 from ._constants import filter_mode as _filter_mode
 from ._context import Context, ContextDependent, bare, clean_up
-from ._cuda import INVALID_VALUE, LogicError, cu, error, get, get_two, pointer
+from ._cuda import (
+    CONVERTERS, INVALID_VALUE, Handle, LogicError, call, cu, error, get, get_two, handle_of,
+    pointer,
+)
 from ._library import fields
 from ._memory import host_range
 
@@ -53,7 +56,7 @@ class ArrayDescriptor3D(_Descriptor):
     _fields_ = fields("z width z height z depth i _format I num_channels I flags")
 
 
-class Array(ContextDependent):
+class Array(Handle, ContextDependent):
     """Memory in the layout of textures. Kernels use it by a texture or a surface."""
 
     _owned = False
@@ -86,38 +89,21 @@ class Array(ContextDependent):
         cu.cuArray3DGetDescriptor(ctypes.byref(result), self.handle)
         return result
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Array) and self.handle == other.handle
 
-    def __hash__(self) -> int:
-        return hash(self.handle)
+CONVERTERS["A"] = handle_of(Array)
 
-
-def _array(value: Any) -> int:
-    if not isinstance(value, Array):
-        raise TypeError(f"an Array is needed, not {type(value).__name__}")
-    return value.handle
-
-
-def memcpy_dtoa(ary: Array, index: int, src: Any, len: int) -> None:  # noqa: A002
-    cu.cuMemcpyDtoA(_array(ary), index, src, len)
-
-
-def memcpy_atod(dest: Any, ary: Array, index: int, len: int) -> None:  # noqa: A002
-    cu.cuMemcpyAtoD(dest, _array(ary), index, len)
+memcpy_dtoa = call("cuMemcpyDtoA", "ary, index, src, len")
+memcpy_atod = call("cuMemcpyAtoD", "dest, ary, index, len")
+memcpy_atoa = call("cuMemcpyAtoA", "dest, dest_index, src, src_index, len")
 
 
 def memcpy_htoa(ary: Array, index: int, src: Any) -> None:
-    cu.cuMemcpyHtoA(_array(ary), index, *host_range(src))
+    cu.cuMemcpyHtoA(ary, index, *host_range(src))
 
 
 def memcpy_atoh(dest: Any, ary: Array, index: int) -> None:
     address, size = host_range(dest, True)
-    cu.cuMemcpyAtoH(address, _array(ary), index, size)
-
-
-def memcpy_atoa(dest: Array, dest_index: int, src: Array, src_index: int, len: int) -> None:  # noqa: A002
-    cu.cuMemcpyAtoA(_array(dest), dest_index, _array(src), src_index, len)
+    cu.cuMemcpyAtoH(address, ary, index, size)
 
 
 # The names of _driver in PyCUDA, which its own driver.py and older programs use.
@@ -155,7 +141,7 @@ def _add_side(side: str) -> None:
         self._set(side, memory_type.HOST, buffer, host=address)
 
     def array(self: _Memcpy, array: Array) -> None:
-        self._set(side, memory_type.ARRAY, array, array=_array(array))
+        self._set(side, memory_type.ARRAY, array, array=CONVERTERS["A"](array))
 
     def device(self: _Memcpy, devptr: Any) -> None:
         self._set(side, memory_type.DEVICE, devptr, device=pointer(devptr))
@@ -213,24 +199,23 @@ class Memcpy3DPeer(Memcpy3D):
         self._dst_context = ctx.handle
 
 
-class _Reference:
+class _Reference(Handle):
     """A texture or surface reference. CUDA 12 compiles no kernels with them any more."""
 
-    _handle: int
     _array: Any = None
     _module: Any = None  # keeps the module
     _owned = False
 
     @classmethod
     def _of_module(cls, module: Any, function: str, name: str) -> Any:
-        return bare(cls, _handle=get(function, "P", module._handle, name), _module=module)
+        return bare(cls, handle=get(function, "P", module.handle, name), _module=module)
 
     def _bind(self, function: str, array: Array, flags: int) -> None:
-        getattr(cu, function)(self._handle, _array(array), flags)
+        getattr(cu, function)(self.handle, array, flags)
         self._array = array
 
     def _bound(self, function: str) -> Array:
-        return bare(Array, handle=get(function, "P", self._handle))
+        return bare(Array, handle=get(function, "P", self.handle))
 
 
 class SurfaceReference(_Reference):
@@ -250,12 +235,12 @@ class TextureReference(_Reference):
     """A texture of a kernel: Module.get_texref()."""
 
     def __init__(self) -> None:
-        self._handle = get("cuTexRefCreate", "P")
+        self.handle = get("cuTexRefCreate", "P")
         self._owned = True
 
     def __del__(self) -> None:
         if self._owned:
-            clean_up("cuTexRefDestroy", self._handle)
+            clean_up("cuTexRefDestroy", self.handle)
 
     def set_array(self, array: Array) -> None:
         self._bind("cuTexRefSetArray", array, TRSA_OVERRIDE_FORMAT)
@@ -265,7 +250,7 @@ class TextureReference(_Reference):
 
     def set_address(self, devptr: Any, bytes: int, allow_offset: bool = False) -> int:  # noqa: A002
         """Uses plain memory. Returns the offset that the texture has from the address."""
-        offset: int = get("cuTexRefSetAddress", "z", self._handle, devptr, bytes)
+        offset: int = get("cuTexRefSetAddress", "z", self.handle, devptr, bytes)
         if offset and not allow_offset:
             raise error("texture_reference::set_address", INVALID_VALUE,
                         "texture binding resulted in offset, but allow_offset was false")
@@ -273,35 +258,20 @@ class TextureReference(_Reference):
         return offset
 
     def set_address_2d(self, devptr: Any, descr: ArrayDescriptor, pitch: int) -> None:
-        cu.cuTexRefSetAddress2D(self._handle, ctypes.byref(descr), devptr, pitch)
+        cu.cuTexRefSetAddress2D(self.handle, ctypes.byref(descr), devptr, pitch)
 
-    def get_address(self) -> int:
-        return get("cuTexRefGetAddress", "D", self._handle)
-
-    def set_format(self, fmt: int, num_components: int) -> None:
-        cu.cuTexRefSetFormat(self._handle, fmt, num_components)
+    get_address = call("cuTexRefGetAddress", "self", "D")
+    set_format = call("cuTexRefSetFormat", "self, fmt, num_components")
+    set_address_mode = call("cuTexRefSetAddressMode", "self, dim, am")
+    get_address_mode = call("cuTexRefGetAddressMode", "self, dim", "i", _address_mode)
+    set_filter_mode = call("cuTexRefSetFilterMode", "self, fm")
+    get_filter_mode = call("cuTexRefGetFilterMode", "self", "i", _filter_mode)
+    set_flags = call("cuTexRefSetFlags", "self, flags")
+    get_flags = call("cuTexRefGetFlags", "self", "I")
 
     def get_format(self) -> Tuple[Any, int]:
-        kind, channels = get_two("cuTexRefGetFormat", "ii", self._handle)
+        kind, channels = get_two("cuTexRefGetFormat", "ii", self.handle)
         return array_format(kind), channels
-
-    def set_address_mode(self, dim: int, am: int) -> None:
-        cu.cuTexRefSetAddressMode(self._handle, dim, am)
-
-    def get_address_mode(self, dim: int) -> Any:
-        return _address_mode(get("cuTexRefGetAddressMode", "i", self._handle, dim))
-
-    def set_filter_mode(self, fm: int) -> None:
-        cu.cuTexRefSetFilterMode(self._handle, fm)
-
-    def get_filter_mode(self) -> Any:
-        return _filter_mode(get("cuTexRefGetFilterMode", "i", self._handle))
-
-    def set_flags(self, flags: int) -> None:
-        cu.cuTexRefSetFlags(self._handle, flags)
-
-    def get_flags(self) -> int:
-        return get("cuTexRefGetFlags", "I", self._handle)
 
 
 _FORMATS = {

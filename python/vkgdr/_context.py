@@ -9,7 +9,10 @@ import threading
 from typing import Any, Callable, Dict, List, Optional, Tuple, Type, TypeVar, Union
 
 from ._constants import compute_mode, device_attribute, func_cache, shared_config
-from ._cuda import CUDA_VERSION, DEINITIALIZED, INVALID_CONTEXT, LogicError, cu, error, get
+from ._cuda import (
+    CONVERTERS, CUDA_VERSION, DEINITIALIZED, INVALID_CONTEXT, Handle, LogicError, also_named,
+    call, cu, error, get, handle_of,
+)
 
 __all__ = [
     "Context", "Device", "get_driver_version", "get_version", "init", "initialize_profiler",
@@ -38,16 +41,9 @@ def init(flags: int = 0) -> None:
     cu.cuInit(flags)
 
 
-def initialize_profiler(config_file: str, output_file: str, output_mode: int) -> None:
-    cu.cuProfilerInitialize(config_file, output_file, output_mode)
-
-
-def start_profiler() -> None:
-    cu.cuProfilerStart()
-
-
-def stop_profiler() -> None:
-    cu.cuProfilerStop()
+initialize_profiler = call("cuProfilerInitialize", "config_file, output_file, output_mode")
+start_profiler = call("cuProfilerStart")
+stop_profiler = call("cuProfilerStop")
 
 
 def clean_up(name: str, *arguments: Any) -> None:
@@ -97,7 +93,7 @@ def _restore_current() -> None:
         cu.cuCtxPushCurrent(context.handle)
 
 
-class Context:
+class Context(Handle):
     """A CUDA context. Device.make_context() makes one and pushes it on the stack."""
 
     _valid = False
@@ -107,7 +103,7 @@ class Context:
     def __init__(self, dev: "Device", flags: int = 0) -> None:
         _pop_current()
         try:
-            handle = get("cuCtxCreate", "P", flags, dev._device)
+            handle = get("cuCtxCreate", "P", flags, dev.handle)
         except Exception:
             _restore_current()
             raise
@@ -178,61 +174,24 @@ class Context:
 
     @staticmethod
     def get_device() -> "Device":
-        return bare(Device, _device=get("cuCtxGetDevice", "i"))
+        return bare(Device, handle=get("cuCtxGetDevice", "i"))
 
-    @staticmethod
-    def synchronize() -> None:
-        """Waits until all work of the current context is done."""
-        cu.cuCtxSynchronize()
-
-    @staticmethod
-    def set_limit(limit: int, value: int) -> None:
-        cu.cuCtxSetLimit(limit, value)
-
-    @staticmethod
-    def get_limit(limit: int) -> int:
-        return get("cuCtxGetLimit", "z", limit)
-
-    @staticmethod
-    def set_cache_config(cc: int) -> None:
-        cu.cuCtxSetCacheConfig(cc)
-
-    @staticmethod
-    def get_cache_config() -> Any:
-        return func_cache(get("cuCtxGetCacheConfig", "i"))
-
-    @staticmethod
-    def set_shared_config(sc: int) -> None:
-        cu.cuCtxSetSharedMemConfig(sc)
-
-    @staticmethod
-    def get_shared_config() -> Any:
-        return shared_config(get("cuCtxGetSharedMemConfig", "i"))
-
-    @staticmethod
-    def enable_peer_access(peer: "Context", flags: int = 0) -> None:
-        cu.cuCtxEnablePeerAccess(_check(peer).handle, flags)
-
-    @staticmethod
-    def disable_peer_access(peer: "Context", flags: int = 0) -> None:
-        cu.cuCtxDisablePeerAccess(_check(peer).handle)
+    # synchronize() waits until all work of the current context is done.
+    synchronize = staticmethod(call("cuCtxSynchronize"))
+    set_limit = staticmethod(call("cuCtxSetLimit", "limit, value"))
+    get_limit = staticmethod(call("cuCtxGetLimit", "limit", "z"))
+    set_cache_config = staticmethod(call("cuCtxSetCacheConfig", "cc"))
+    get_cache_config = staticmethod(call("cuCtxGetCacheConfig", "", "i", func_cache))
+    set_shared_config = staticmethod(call("cuCtxSetSharedMemConfig", "sc"))
+    get_shared_config = staticmethod(call("cuCtxGetSharedMemConfig", "", "i", shared_config))
+    enable_peer_access = staticmethod(call("cuCtxEnablePeerAccess", "peer, flags=0"))
+    disable_peer_access = staticmethod(
+        call("cuCtxDisablePeerAccess", "peer, flags=0", uses="peer"))
 
     def get_api_version(self) -> int:
         version = ctypes.c_uint()
         cu.cuCtxGetApiVersion(self.handle, ctypes.byref(version))
         return version.value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Context) and self.handle == other.handle
-
-    def __hash__(self) -> int:
-        return hash(self.handle)
-
-
-def _check(context: Any) -> Context:
-    if not isinstance(context, Context):
-        raise TypeError(f"a Context is needed, not {type(context).__name__}")
-    return context
 
 
 def acquire_context() -> Context:
@@ -244,6 +203,11 @@ def acquire_context() -> Context:
     if not handle:
         raise error("explicit_context_dependent", INVALID_CONTEXT, "no currently active context?")
     return bare(Context, handle=handle, _valid=True, _is_borrowed=True)
+
+
+# None is the current context.
+CONVERTERS["C"] = lambda context: handle_of(Context)(
+    acquire_context() if context is None else context)
 
 
 class ContextDependent:
@@ -275,23 +239,23 @@ def in_context(context: Context, call: Callable[[], Any]) -> Any:
         cu.raw("cuCtxPopCurrent")(ctypes.byref(ctypes.c_void_p()))
 
 
-class Device:
+class Device(Handle):
     """A CUDA device, by number or by the address on the PCI bus.
 
     The values of device_attribute are attributes, too: device.warp_size.
     """
 
+    @also_named(device_no="number")
     def __init__(self, number: Union[int, str]) -> None:
         by_address = isinstance(number, str)
-        self._device = get("cuDeviceGetByPCIBusId" if by_address else "cuDeviceGet", "i", number)
+        self.handle = get("cuDeviceGetByPCIBusId" if by_address else "cuDeviceGet", "i", number)
 
-    @staticmethod
-    def count() -> int:
-        return get("cuDeviceGetCount", "i")
+    count = staticmethod(call("cuDeviceGetCount", "", "i"))
+    total_memory = call("cuDeviceTotalMem", "self", "z")
 
     def _text(self, function: str) -> str:
         buffer = ctypes.create_string_buffer(1024)
-        getattr(cu, function)(buffer, len(buffer), self._device)
+        getattr(cu, function)(buffer, len(buffer), self.handle)
         return buffer.value.decode(errors="replace")
 
     def name(self) -> str:
@@ -303,11 +267,8 @@ class Device:
     def compute_capability(self) -> Tuple[int, int]:
         return self.compute_capability_major, self.compute_capability_minor
 
-    def total_memory(self) -> int:
-        return get("cuDeviceTotalMem", "z", self._device)
-
     def get_attribute(self, attr: int) -> Any:
-        value = get("cuDeviceGetAttribute", "i", attr, self._device)
+        value = get("cuDeviceGetAttribute", "i", attr, self.handle)
         return compute_mode(value) if attr == device_attribute.COMPUTE_MODE else value
 
     def get_attributes(self) -> Dict[Any, Any]:
@@ -333,14 +294,8 @@ class Device:
         """Returns the context that CUDA's runtime, PyTorch and GstVkgdr use. It is not
         made current: push() does that.
         """
-        handle = get("cuDevicePrimaryCtxRetain", "P", self._device)
-        return bare(Context, handle=handle, _valid=True, _primary_of=self._device)
+        handle = get("cuDevicePrimaryCtxRetain", "P", self.handle)
+        return bare(Context, handle=handle, _valid=True, _primary_of=self.handle)
 
     def can_access_peer(self, dev: "Device") -> bool:
-        return bool(get("cuDeviceCanAccessPeer", "i", self._device, dev._device))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Device) and self._device == other._device
-
-    def __hash__(self) -> int:
-        return hash(self._device)
+        return bool(get("cuDeviceCanAccessPeer", "i", self.handle, dev.handle))

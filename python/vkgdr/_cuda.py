@@ -4,11 +4,15 @@ arguments. The classes of vkgdr.driver are built on it.
 """
 
 import ctypes
+import functools
 import operator
 import os
-from typing import Any, Callable, Dict, Optional, Tuple
+import re
+from typing import Any, Callable, Dict, Optional, Tuple, Type, TypeVar
 
 from ._library import last_error, lib, types
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 __all__ = ["Error", "LaunchError", "LogicError", "MemoryError", "RuntimeError"]
 
@@ -81,7 +85,7 @@ class IpcHandle(ctypes.Structure):
 
 
 # Functions, the version of their symbol, and their arguments. S is a stream, X an
-# IpcHandle.
+# IpcHandle; A, C and E are an Array, a Context and an Event of this package.
 _PROTOTYPES = """
 cuGetErrorString iP  cuDriverGetVersion P  cuInit I
 cuDeviceGetCount P  cuDeviceGet Pi  cuDeviceGetByPCIBusId Ps  cuDeviceGetName Pii
@@ -91,11 +95,11 @@ cuCtxCreate_v2 PIi  cuCtxAttach PI  cuCtxDetach P  cuCtxPushCurrent_v2 P
 cuCtxPopCurrent_v2 P  cuCtxGetCurrent P  cuCtxGetDevice P  cuCtxSynchronize -
 cuCtxSetLimit iz  cuCtxGetLimit Pi  cuCtxGetCacheConfig P  cuCtxSetCacheConfig i
 cuCtxGetSharedMemConfig P  cuCtxSetSharedMemConfig i  cuCtxGetApiVersion PP
-cuCtxEnablePeerAccess PI  cuCtxDisablePeerAccess P
+cuCtxEnablePeerAccess CI  cuCtxDisablePeerAccess C
 cuStreamCreate PI  cuStreamDestroy_v2 P  cuStreamSynchronize P  cuStreamQuery P
-cuStreamWaitEvent PPI  cuStreamAttachMemAsync SDzI
+cuStreamWaitEvent PEI  cuStreamAttachMemAsync SDzI
 cuEventCreate PI  cuEventDestroy_v2 P  cuEventRecord PS  cuEventSynchronize P
-cuEventQuery P  cuEventElapsedTime PPP  cuIpcGetEventHandle PP  cuIpcOpenEventHandle PX
+cuEventQuery P  cuEventElapsedTime PEE  cuIpcGetEventHandle PP  cuIpcOpenEventHandle PX
 cuMemGetInfo_v2 PP  cuMemAlloc_v2 Pz  cuMemAllocPitch_v2 PPzzI  cuMemFree_v2 D
 cuMemGetAddressRange_v2 PPD  cuIpcGetMemHandle PD
 cuIpcOpenMemHandle_v2 PXI  cuIpcCloseMemHandle D
@@ -108,18 +112,18 @@ cuMemsetD8Async DBzS  cuMemsetD16Async DHzS  cuMemsetD32Async DIzS
 cuMemsetD2D8Async DzBzzS  cuMemsetD2D16Async DzHzzS  cuMemsetD2D32Async DzIzzS
 cuMemcpyHtoD_v2 DPz  cuMemcpyHtoDAsync_v2 DPzS  cuMemcpyDtoH_v2 PDz  cuMemcpyDtoHAsync_v2 PDzS
 cuMemcpyDtoD_v2 DDz  cuMemcpyDtoDAsync_v2 DDzS
-cuMemcpyPeer DPDPz  cuMemcpyPeerAsync DPDPzS
-cuMemcpyDtoA_v2 PzDz  cuMemcpyAtoD_v2 DPzz  cuMemcpyHtoA_v2 PzPz  cuMemcpyAtoH_v2 PPzz
-cuMemcpyAtoA_v2 PzPzz
+cuMemcpyPeer DCDCz  cuMemcpyPeerAsync DCDCzS
+cuMemcpyDtoA_v2 AzDz  cuMemcpyAtoD_v2 DAzz  cuMemcpyHtoA_v2 AzPz  cuMemcpyAtoH_v2 PAzz
+cuMemcpyAtoA_v2 AzAzz
 cuMemcpy2D_v2 P  cuMemcpy2DUnaligned_v2 P  cuMemcpy2DAsync_v2 PS  cuMemcpy3D_v2 P
 cuMemcpy3DAsync_v2 PS  cuMemcpy3DPeer P  cuMemcpy3DPeerAsync PS
 cuArrayCreate_v2 PP  cuArray3DCreate_v2 PP  cuArrayDestroy P  cuArrayGetDescriptor_v2 PP
 cuArray3DGetDescriptor_v2 PP
-cuTexRefCreate P  cuTexRefDestroy P  cuTexRefSetArray PPI  cuTexRefGetArray PP
+cuTexRefCreate P  cuTexRefDestroy P  cuTexRefSetArray PAI  cuTexRefGetArray PP
 cuTexRefSetAddress_v2 PPDz  cuTexRefSetAddress2D_v3 PPDz  cuTexRefGetAddress_v2 PP
 cuTexRefSetFormat Pii  cuTexRefGetFormat PPP  cuTexRefSetAddressMode Pii
 cuTexRefGetAddressMode PPi  cuTexRefSetFilterMode Pi  cuTexRefGetFilterMode PP
-cuTexRefSetFlags PI  cuTexRefGetFlags PP  cuSurfRefSetArray PPI  cuSurfRefGetArray PP
+cuTexRefSetFlags PI  cuTexRefGetFlags PP  cuSurfRefSetArray PAI  cuSurfRefGetArray PP
 cuParamSetTexRef PiP
 cuModuleLoad Ps  cuModuleLoadData PP  cuModuleLoadDataEx PPIPP  cuModuleUnload P
 cuModuleGetFunction PPs  cuModuleGetGlobal_v2 PPPs  cuModuleGetTexRef PPs
@@ -174,7 +178,8 @@ class _Driver:
             function = getattr(self._library, symbol, None)
             if function is None:
                 raise error(name, NOT_SUPPORTED, "this version of CUDA does not have it any more")
-            function.argtypes = types(arguments, X=IpcHandle, S=ctypes.c_void_p)
+            function.argtypes = types(
+                arguments, X=IpcHandle, **dict.fromkeys("SACE", ctypes.c_void_p))
             self._raw[name] = function
         return function
 
@@ -183,7 +188,7 @@ class _Driver:
         if name not in self._prototypes:
             raise AttributeError(name)
         function = self.raw(name)
-        convert = [_CONVERTERS.get(letter) for letter in self._prototypes[name][1] if letter != "-"]
+        convert = [CONVERTERS.get(letter) for letter in self._prototypes[name][1] if letter != "-"]
 
         def call(*arguments: Any) -> None:
             result = function(*(
@@ -211,6 +216,34 @@ def get_two(name: str, kind: str, *arguments: Any) -> Tuple[Any, Any]:
     first, second = (make() for make in types(kind))
     getattr(cu, name)(ctypes.byref(first), ctypes.byref(second), *arguments)
     return first.value, second.value
+
+
+def call(function: str, parameters: str = "", kind: str = "",
+         convert: Callable[[Any], Any] = lambda value: value, uses: Optional[str] = None) -> Any:
+    """Makes a function or a method that only calls one of CUDA, with its parameters or with
+    `uses`; self stands for self.handle. If CUDA writes one or two values to its first
+    arguments, `kind` has their types, and they are returned.
+    """
+    if uses is None:
+        names = re.sub(r"=[^,]*", "", parameters)
+        uses = re.sub(r"\bself\b", "self.handle", names)
+    code = f"cu.{function}({uses})"
+    if kind:
+        code = f"convert(get{'_two' if len(kind) == 2 else ''}('{function}', '{kind}', {uses}))"
+    made: Any = eval(f"lambda {parameters}: {code}", {**globals(), "convert": convert})
+    made.__name__ = made.__qualname__ = function
+    return made
+
+
+def also_named(**names: str) -> Callable[[_F], _F]:
+    """Other names of parameters, which documents of PyCUDA use and its code does not."""
+    def decorate(function: _F) -> _F:
+        def renamed(*arguments: Any, **keywords: Any) -> Any:
+            return function(*arguments, **{names.get(key, key): keywords[key] for key in keywords})
+
+        return functools.update_wrapper(renamed, function)  # type: ignore[return-value]
+
+    return decorate
 
 
 def uint(value: Any, bits: int = 64) -> int:
@@ -250,7 +283,7 @@ def stream_handle(stream: Any) -> Optional[int]:
     if stream is None:
         return None
     for name in ("handle", "cuda_stream", "ptr"):
-        handle = getattr(stream, name, None)
+        handle = None if isinstance(stream, Handle) else getattr(stream, name, None)
         if hasattr(handle, "__index__"):
             return uint(handle) or None
     protocol = getattr(stream, "__cuda_stream__", None)
@@ -259,8 +292,30 @@ def stream_handle(stream: Any) -> Optional[int]:
     return uint((protocol() if callable(protocol) else protocol)[1]) or None
 
 
-# How arguments are converted, by the letter of their type.
-_CONVERTERS: Dict[str, Callable[[Any], Any]] = {
+class Handle:
+    """An object of the driver that is not a stream. Objects with the same handle are equal."""
+
+    handle: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self.handle == other.handle
+
+    def __hash__(self) -> int:
+        return hash(self.handle)
+
+
+def handle_of(cls: Type[Handle]) -> Callable[[Any], Any]:
+    """A function that checks the class of an object, and returns its handle."""
+    def convert(value: Any) -> Any:
+        if not isinstance(value, cls):
+            raise TypeError(f"a {cls.__name__} is needed, not {type(value).__name__}")
+        return value.handle
+
+    return convert
+
+
+#: How arguments are converted, by the letter of their type.
+CONVERTERS: Dict[str, Callable[[Any], Any]] = {
     "D": pointer, "S": stream_handle, "i": _int, "s": os.fsencode, "z": uint,
     "I": lambda value: uint(value, 32), "H": lambda value: uint(value, 16),
     "B": lambda value: uint(value, 8),

@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, Optional, Tuple
 import numpy as np
 
 from ._context import ContextDependent, acquire_context, bare
-from ._cuda import INVALID_HANDLE, INVALID_VALUE, cu, error, get, uint
+from ._cuda import INVALID_HANDLE, INVALID_VALUE, call, cu, error, get, uint
 from ._memory import DeviceAllocation, retry
 
 __all__ = [
@@ -83,9 +83,7 @@ class HostPointer(ArrayOwner, ContextDependent):
         if self._address is not None:
             self.free()
 
-    def get_device_pointer(self) -> int:
-        """The address of the memory on the device."""
-        return get("cuMemHostGetDevicePointer", "D", self._live(), 0)
+    get_device_pointer = call("cuMemHostGetDevicePointer", "self", "D", uses="self._live(), 0")
 
 
 class PagelockedHostAllocation(HostPointer):
@@ -96,9 +94,8 @@ class PagelockedHostAllocation(HostPointer):
     def _allocate(self, size: int, argument: int) -> int:
         return retry(get, "cuMemHostAlloc", "P", size, argument)
 
-    def get_flags(self) -> int:
-        """The flags of host_alloc_flags, and those that the driver added."""
-        return get("cuMemHostGetFlags", "I", self._live())
+    # The flags of host_alloc_flags, and those that the driver added.
+    get_flags = call("cuMemHostGetFlags", "self", "I", uses="self._live()")
 
 
 HostAllocation = PagelockedHostAllocation
@@ -151,17 +148,11 @@ class ManagedAllocation(ArrayOwner, DeviceAllocation):
     def _live(self) -> int:
         return self._address()
 
-    def get_device_pointer(self) -> int:
-        """The address, which is the same for the CPU and the device."""
-        return self._address()
-
-    def attach(self, mem_flags: int, stream: Any = None) -> None:
-        """Says who may use the memory: a value of mem_attach_flags."""
-        cu.cuStreamAttachMemAsync(stream, self._address(), 0, mem_flags)
-
-    def advise(self, advice: int, device: int = 0) -> None:
-        """Tells CUDA how the memory will be used: a value of mem_advise_flags."""
-        cu.cuMemAdvise(self._address(), len(self), advice, device)
+    get_device_pointer = _live
+    attach = call("cuStreamAttachMemAsync", "self, mem_flags, stream=None",
+                  uses="stream, self, 0, mem_flags")
+    advise = call("cuMemAdvise", "self, advice, device=0",
+                  uses="self, len(self), advice, device")
 
 
 def layout(shape: Any, dtype: Any, order: str) -> Tuple[Tuple[int, ...], Any, str, int]:
@@ -179,47 +170,39 @@ def layout(shape: Any, dtype: Any, order: str) -> Tuple[Tuple[int, ...], Any, st
     return dims, kind, str(order).upper(), size
 
 
-def _family(
-    allocate: Callable[[int, int], Any], argument: str, default: int
-) -> Tuple[Any, Any, Any, Any]:
-    """The functions NAME_empty(), NAME_zeros(), NAME_empty_like(), NAME_zeros_like(),
-    whose last argument has a name and a default of its own.
+def _family(allocate: Callable[[int, int], Any], last: str) -> Tuple[Any, Any, Any, Any]:
+    """The functions NAME_empty(), NAME_zeros(), NAME_empty_like(), NAME_zeros_like(), which
+    have a last parameter of their own.
     """
-
-    def empty(shape: Any, dtype: Any, order: str = "C", *last: int, **keywords: int) -> Any:
-        unknown = set(keywords) - {argument}
-        if unknown or len(last) + len(keywords) > 1:
-            raise TypeError(f"unexpected arguments: {', '.join(unknown) or last}")
+    def empty(shape: Any, dtype: Any, order: str, value: int) -> Any:
         dims, kind, order, size = layout(shape, dtype, order)
-        (value,) = last or keywords.values() or (default,)
         return allocate(size, value)._array(dims, kind, order)
 
-    def zeros(shape: Any, dtype: Any, order: str = "C", *last: int, **keywords: int) -> Any:
-        result = empty(shape, dtype, order, *last, **keywords)
+    def zeros(shape: Any, dtype: Any, order: str, value: int) -> Any:
+        result = empty(shape, dtype, order, value)
         result.fill(0)
         return result
 
-    def like(make: Any) -> Any:
-        def function(array: Any, *last: int, **keywords: int) -> Any:
-            if not array.flags.forc:
-                raise ValueError("could not detect array order")
-            order = "C" if array.flags.c_contiguous else "F"
-            return make(array.shape, array.dtype, order, *last, **keywords)
+    def like(array: Any) -> Tuple[Any, Any, str]:
+        if not array.flags.forc:
+            raise ValueError("could not detect array order")
+        return array.shape, array.dtype, "C" if array.flags.c_contiguous else "F"
 
-        return function
+    def expose(make: Any) -> Tuple[Any, Any]:
+        scope, name = {"make": make, "like": like}, last.partition("=")[0]
+        return (eval(f"lambda shape, dtype, order='C', {last}: make(shape, dtype, order, {name})",
+                     scope),
+                eval(f"lambda array, {last}: make(*like(array), {name})", scope))
 
-    return empty, zeros, like(empty), like(zeros)
+    return expose(empty) + expose(zeros)
 
 
-pagelocked_empty, pagelocked_zeros, pagelocked_empty_like, pagelocked_zeros_like = _family(
-    PagelockedHostAllocation._make, "mem_flags", 0
-)
-aligned_empty, aligned_zeros, aligned_empty_like, aligned_zeros_like = _family(
-    AlignedHostAllocation._make, "alignment", 4096
-)
-managed_empty, managed_zeros, managed_empty_like, managed_zeros_like = _family(
-    ManagedAllocation._managed, "mem_flags", 0
-)
+pagelocked_empty, pagelocked_empty_like, pagelocked_zeros, pagelocked_zeros_like = _family(
+    PagelockedHostAllocation._make, "mem_flags=0")
+aligned_empty, aligned_empty_like, aligned_zeros, aligned_zeros_like = _family(
+    AlignedHostAllocation._make, "alignment=4096")
+managed_empty, managed_empty_like, managed_zeros, managed_zeros_like = _family(
+    ManagedAllocation._managed, "mem_flags=0")
 
 
 def register_host_memory(ary: Any, flags: int = 0) -> Any:

@@ -9,9 +9,10 @@ from typing import Any, Callable, Dict, Optional, Tuple
 import numpy as np
 
 from ._constants import ipc_mem_flags
-from ._context import Context, ContextDependent, acquire_context, bare, current_context
+from ._context import ContextDependent, acquire_context, bare
 from ._cuda import (
-    INVALID_CONTEXT, INVALID_HANDLE, IpcHandle, MemoryError, cu, error, get, get_two, uint,
+    INVALID_HANDLE, IpcHandle, MemoryError, also_named, call, cu, error, get,
+    get_two, uint,
 )
 from ._stream import read_ipc_handle
 
@@ -129,6 +130,7 @@ def retry(allocate: Callable[..., Any], *arguments: Any) -> Any:
     return allocate(*arguments)
 
 
+@also_named(size="bytes")
 def mem_alloc(bytes: int) -> DeviceAllocation:  # noqa: A002
     """Allocates device memory."""
     return DeviceAllocation._make(uint(bytes), retry, get, "cuMemAlloc", "D", bytes)
@@ -147,14 +149,9 @@ def mem_alloc_like(ary: Any) -> DeviceAllocation:
     return mem_alloc(ary.nbytes)
 
 
-def mem_get_info() -> Tuple[int, int]:
-    """The free and the total memory of the device in bytes."""
-    return get_two("cuMemGetInfo", "zz")
-
-
-def mem_get_address_range(ptr: Any) -> Tuple[int, int]:
-    """The address and the size of the allocation that contains an address."""
-    return get_two("cuMemGetAddressRange", "Dz", ptr)
+# The free and the total memory of the device; an allocation's address and size.
+mem_get_info = call("cuMemGetInfo", "", "zz")
+mem_get_address_range = call("cuMemGetAddressRange", "ptr", "Dz")
 
 
 def mem_get_ipc_handle(devptr: Any) -> bytearray:
@@ -180,28 +177,19 @@ class IPCMemoryHandle(DeviceAllocation):
 
 def _memset(bits: int) -> Any:
     """Makes the four functions that fill memory with numbers of a size."""
-    plain, rows = f"cuMemsetD{bits}", f"cuMemsetD2D{bits}"
-
-    def memset(dest: Any, data: int, size: int) -> None:
-        getattr(cu, plain)(dest, data, size)
-
-    def memset_async(dest: Any, data: int, size: int, stream: Any = None) -> None:
-        getattr(cu, f"{plain}Async")(dest, data, size, stream)
-
-    def memset_2d(dest: Any, pitch: int, data: int, width: int, height: int) -> None:
-        getattr(cu, rows)(dest, pitch, data, width, height)
-
-    def memset_2d_async(
-        dest: Any, pitch: int, data: int, width: int, height: int, stream: Any = None
-    ) -> None:
-        getattr(cu, f"{rows}Async")(dest, pitch, data, width, height, stream)
-
-    return memset, memset_async, memset_2d, memset_2d_async
+    count, rows = also_named(count="size"), "dest, pitch, data, width, height"
+    return (count(call(f"cuMemsetD{bits}", "dest, data, size")),
+            count(call(f"cuMemsetD{bits}Async", "dest, data, size, stream=None")),
+            call(f"cuMemsetD2D{bits}", rows),
+            call(f"cuMemsetD2D{bits}Async", f"{rows}, stream=None"))
 
 
 memset_d8, memset_d8_async, memset_d2d8, memset_d2d8_async = _memset(8)
 memset_d16, memset_d16_async, memset_d2d16, memset_d2d16_async = _memset(16)
 memset_d32, memset_d32_async, memset_d2d32, memset_d2d32_async = _memset(32)
+
+memcpy_dtod = call("cuMemcpyDtoD", "dest, src, size")
+memcpy_dtod_async = call("cuMemcpyDtoDAsync", "dest, src, size, stream=None")
 
 
 def memcpy_htod(dest: Any, src: Any) -> None:
@@ -226,37 +214,16 @@ def memcpy_dtoh_async(dest: Any, src: Any, stream: Any = None) -> None:
     cu.cuMemcpyDtoHAsync(address, src, size, stream)
 
 
-def memcpy_dtod(dest: Any, src: Any, size: int) -> None:
-    cu.cuMemcpyDtoD(dest, src, size)
+# Copies between contexts. The default is the current one.
+memcpy_peer = call(
+    "cuMemcpyPeer", "dest, src, size, dest_context=None, src_context=None",
+    uses="dest, dest_context, src, src_context, size")
+memcpy_peer_async = call(
+    "cuMemcpyPeerAsync", "dest, src, size, dest_context=None, src_context=None, stream=None",
+    uses="dest, dest_context, src, src_context, size, stream")
 
 
-def memcpy_dtod_async(dest: Any, src: Any, size: int, stream: Any = None) -> None:
-    cu.cuMemcpyDtoDAsync(dest, src, size, stream)
-
-
-def _context_handle(context: Optional[Context]) -> int:
-    context = context or current_context()
-    if context is None:
-        raise error("memcpy_peer", INVALID_CONTEXT, "no currently active context?")
-    return context.handle
-
-
-def memcpy_peer(
-    dest: Any, src: Any, size: int, dest_context: Optional[Context] = None,
-    src_context: Optional[Context] = None,
-) -> None:
-    """Copies between contexts. The default is the current one."""
-    cu.cuMemcpyPeer(dest, _context_handle(dest_context), src, _context_handle(src_context), size)
-
-
-def memcpy_peer_async(
-    dest: Any, src: Any, size: int, dest_context: Optional[Context] = None,
-    src_context: Optional[Context] = None, stream: Any = None,
-) -> None:
-    cu.cuMemcpyPeerAsync(
-        dest, _context_handle(dest_context), src, _context_handle(src_context), size, stream)
-
-
+@also_named(buffer="bf_obj")
 def to_device(bf_obj: Any) -> DeviceAllocation:
     """Allocates memory for a buffer of Python, and copies the buffer there."""
     data = memoryview(bf_obj)

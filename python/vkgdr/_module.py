@@ -2,6 +2,7 @@
 """Code on the device in vkgdr.driver: modules, functions and their arguments."""
 
 import ctypes
+import functools
 import operator
 import os
 import re
@@ -17,7 +18,8 @@ from ._array import SurfaceReference, TextureReference
 from ._constants import TR_DEFAULT, function_attribute, jit_option
 from ._context import Context, ContextDependent, bare, clean_up
 from ._cuda import (
-    INVALID_HANDLE, INVALID_VALUE, Error, cu, error, get, get_two, pointer, stream_handle, uint,
+    INVALID_HANDLE, INVALID_VALUE, Error, Handle, also_named, call, cu, error, get,
+    pointer, stream_handle, uint,
 )
 from ._host import ManagedAllocation
 from ._memory import (
@@ -63,6 +65,7 @@ class CompileError(Error):
 class ArgumentHandler:
     """An argument that is copied to or from the device for a call."""
 
+    @also_named(array="ary")
     def __init__(self, ary: Any) -> None:
         self.array = ary
         self.dev_alloc: Optional[DeviceAllocation] = None
@@ -218,7 +221,7 @@ class _Launch(threading.local):
 _launch = _Launch()
 
 
-class Function:
+class Function(Handle):
     """A kernel of a module. The values of function_attribute are attributes, too."""
 
     _OLD_NAMES = {"lmem": "LOCAL_SIZE_BYTES", "smem": "SHARED_SIZE_BYTES", "registers": "NUM_REGS"}
@@ -226,7 +229,7 @@ class Function:
     texrefs: Sequence[TextureReference] = ()
 
     def __init__(self, module: "Module", name: str) -> None:
-        self._handle: int = get("cuModuleGetFunction", "P", module._handle, name)
+        self.handle: int = get("cuModuleGetFunction", "P", module.handle, name)
         self._module = module
         # What the calls of before 2011 set, for all objects of the function.
         self._state = module._states.setdefault(name, {"block": (1, 1, 1), "shared": 0})
@@ -247,7 +250,7 @@ class Function:
             for number in (*grid, *block, shared):
                 uint(number, 32)  # raises the right exception
             raise
-        result = self._call(launch.address, self._handle, None, launch.extra)
+        result = self._call(launch.address, self.handle, None, launch.extra)
         if result:
             raise error("cuLaunchKernel", result)
 
@@ -329,27 +332,19 @@ class Function:
 
         return get_call_time
 
-    def get_attribute(self, attr: int) -> int:
-        return get("cuFuncGetAttribute", "i", attr, self._handle)
-
-    def set_attribute(self, attr: int, value: int) -> None:
-        cu.cuFuncSetAttribute(self._handle, attr, value)
+    get_attribute = call("cuFuncGetAttribute", "self, attr", "i", uses="attr, self.handle")
+    set_attribute = call("cuFuncSetAttribute", "self, attr, value")
+    set_cache_config = call("cuFuncSetCacheConfig", "self, fc")
+    set_shared_config = call("cuFuncSetSharedMemConfig", "self, sc")
+    # Makes a texture available to the kernel.
+    param_set_texref = call("cuParamSetTexRef", "self, texref",
+                            uses=f"self.handle, {TR_DEFAULT}, texref.handle")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         attribute = self._OLD_NAMES.get(name, name.upper())
         return self.get_attribute(getattr(function_attribute, attribute))
-
-    def set_cache_config(self, fc: int) -> None:
-        cu.cuFuncSetCacheConfig(self._handle, fc)
-
-    def set_shared_config(self, sc: int) -> None:
-        cu.cuFuncSetSharedMemConfig(self._handle, sc)
-
-    def param_set_texref(self, texref: TextureReference) -> None:
-        """Makes a texture available to the kernel."""
-        cu.cuParamSetTexRef(self._handle, TR_DEFAULT, texref._handle)
 
     def _use_textures(self, texrefs: Sequence[TextureReference]) -> None:
         for texref in texrefs:
@@ -400,15 +395,15 @@ class Function:
         self._param_setv(0, data)
         self._param_set_size(len(data))
 
-    def _launch_grid_async(self, grid_width: int, grid_height: int, s: Any) -> None:
-        self._launch_kernel((grid_width, grid_height), self._state["block"],
-                            self._parameters(0), self._state["shared"], s)
+    def _launch_grid_async(self, width: int, height: int, stream: Any) -> None:
+        self._launch_kernel((width, height), self._state["block"], self._parameters(0),
+                            self._state["shared"], stream)
 
-    def _launch_grid(self, grid_width: int, grid_height: int) -> None:
-        self._launch_grid_async(grid_width, grid_height, None)
+    def _launch_grid(self, width: int, height: int) -> None:
+        self._launch_grid_async(width, height, None)
 
     def _launch(self) -> None:
-        self._launch_grid_async(1, 1, None)
+        self._launch_grid(1, 1)
 
 
 def _deprecated(what: str) -> None:
@@ -417,9 +412,10 @@ def _deprecated(what: str) -> None:
 
 
 def _old_call(name: str) -> Any:
-    def call(self: Function, *args: Any) -> Any:
+    @functools.wraps(getattr(Function, f"_{name}"))
+    def call(self: Function, *args: Any, **keywords: Any) -> Any:
         _deprecated(name)
-        return getattr(self, f"_{name}")(*args)
+        return getattr(self, f"_{name}")(*args, **keywords)
 
     call.__name__ = name
     return call
@@ -443,17 +439,17 @@ def _type_code(kind: Any) -> str:
 # --- modules ------------------------------------------------------------------
 
 
-class Module(ContextDependent):
+class Module(Handle, ContextDependent):
     """Code that is loaded on the device. It is unloaded with the object."""
 
-    _handle: Optional[int] = None
+    handle: Optional[int] = None
 
     def __init__(self, image: Any) -> None:
         self._load(image, (), None)
 
     def _set(self, handle: Optional[int]) -> "Module":
         self._acquire_context()
-        self._handle = handle
+        self.handle = handle
         self._states: Dict[str, Dict[str, Any]] = {}
         return self
 
@@ -468,16 +464,15 @@ class Module(ContextDependent):
         return self._set(handle.value)
 
     def __del__(self) -> None:
-        handle = self._handle
+        handle = self.handle
         if handle is not None:
             self._release("cuModuleUnload", handle)
 
     def get_function(self, name: str) -> Function:
         return Function(self, name)
 
-    def get_global(self, name: str) -> Tuple[int, int]:
-        """The address and the size in bytes of a global variable."""
-        return get_two("cuModuleGetGlobal", "Dz", self._handle, name)
+    # The address and the size in bytes of a global variable.
+    get_global = call("cuModuleGetGlobal", "self, name", "Dz")
 
     def get_texref(self, name: str) -> TextureReference:
         return TextureReference._of_module(self, "cuModuleGetTexRef", name)
@@ -528,42 +523,42 @@ def module_from_buffer(buffer: Any, options: Any = (), message_handler: Any = No
 class Linker:
     """Links images to one module."""
 
-    _handle: Optional[int] = None
+    handle: Optional[int] = None
 
     def __init__(self, message_handler: Any = None, options: Any = None,
                  log_verbose: bool = False) -> None:
-        self._handler = message_handler
+        self.handler = message_handler
         self._logs = _Logs(options, log_verbose)
         handle = ctypes.c_void_p()
         self._call("cuLinkCreate", len(self._logs.keys), self._logs.keys, self._logs.values,
                    ctypes.byref(handle))
-        self._handle = handle.value
+        self.handle = handle.value
 
     def _call(self, function: str, *arguments: Any) -> None:
         result = cu.raw(function)(*arguments)
         if result:
-            self._logs.report(self._handler, function, result)
+            self._logs.report(self.handler, function, result)
 
     def add_data(self, data: Any, input_type: int, name: str = "unknown") -> None:
         image = data.encode() if isinstance(data, str) else memoryview(data).tobytes()
-        self._call("cuLinkAddData", self._handle, operator.index(input_type), image + b"\0",
+        self._call("cuLinkAddData", self.handle, operator.index(input_type), image + b"\0",
                    len(image) + 1, name.encode(), 0, None, None)
 
     def add_file(self, filename: str, input_type: int) -> None:
-        self._call("cuLinkAddFile", self._handle, operator.index(input_type),
+        self._call("cuLinkAddFile", self.handle, operator.index(input_type),
                    os.fsencode(filename), 0, None, None)
 
     def link_module(self) -> Module:
         image, module = ctypes.c_void_p(), ctypes.c_void_p()
-        self._call("cuLinkComplete", self._handle, ctypes.byref(image),
+        self._call("cuLinkComplete", self.handle, ctypes.byref(image),
                    ctypes.byref(ctypes.c_size_t()))
         self._call("cuModuleLoadData", ctypes.byref(module), image)
-        self._logs.report(self._handler, "cuModuleLoadData", 0)
+        self._logs.report(self.handler, "cuModuleLoadData", 0)
         self._close()
         return bare(Module)._set(module.value)
 
     def _close(self) -> None:
-        handle, self._handle = self._handle, None
+        handle, self.handle = self.handle, None
         if handle is not None:
             clean_up("cuLinkDestroy", handle)
 

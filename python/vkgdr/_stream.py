@@ -5,7 +5,10 @@ import ctypes
 from typing import Any, Optional, Tuple
 
 from ._context import ContextDependent, acquire_context, bare
-from ._cuda import INVALID_VALUE, NOT_READY, IpcHandle, cu, error, get
+from ._cuda import (
+    CONVERTERS, INVALID_VALUE, NOT_READY, Handle, IpcHandle, also_named, call, cu,
+    error, get, handle_of,
+)
 
 __all__ = ["Event", "Stream"]
 
@@ -37,66 +40,61 @@ class Stream(ContextDependent):
         if self.__dict__.get("handle"):
             self._release("cuStreamDestroy", self.handle)
 
-    def synchronize(self) -> None:
-        """Waits until the stream has no work."""
-        cu.cuStreamSynchronize(self.handle)
+    synchronize = call("cuStreamSynchronize", "self")
+    wait_for_event = also_named(event="evt")(
+        call("cuStreamWaitEvent", "self, evt", uses="self.handle, evt, 0"))
 
     def is_done(self) -> bool:
         return _is_reached("cuStreamQuery", self.handle)
-
-    def wait_for_event(self, evt: "Event") -> None:
-        """Makes later work of the stream wait for an event."""
-        cu.cuStreamWaitEvent(self.handle, _check(evt)._handle, 0)
 
     def __cuda_stream__(self) -> Tuple[int, int]:
         return 0, self.handle
 
 
-class Event(ContextDependent):
+class Event(Handle, ContextDependent):
     """A point of a stream, which has a time."""
 
     def __init__(self, flags: int = 0) -> None:
         self._acquire_context()
-        self._handle = get("cuEventCreate", "P", flags)
+        self.handle = get("cuEventCreate", "P", flags)
 
     @staticmethod
     def from_ipc_handle(handle: Any) -> "Event":
         return bare(Event, _context=acquire_context(),
-                    _handle=get("cuIpcOpenEventHandle", "P", read_ipc_handle(handle)))
+                    handle=get("cuIpcOpenEventHandle", "P", read_ipc_handle(handle)))
 
     def __del__(self) -> None:
-        if self.__dict__.get("_handle"):
-            self._release("cuEventDestroy", self._handle)
+        if self.__dict__.get("handle"):
+            self._release("cuEventDestroy", self.handle)
 
     def record(self, stream: Any = None) -> "Event":
         """Records the event behind the work that the stream has now."""
-        cu.cuEventRecord(self._handle, stream)
+        cu.cuEventRecord(self.handle, stream)
         return self
 
     def synchronize(self) -> "Event":
-        cu.cuEventSynchronize(self._handle)
+        cu.cuEventSynchronize(self.handle)
         return self
 
     def query(self) -> bool:
         """Whether the event was reached."""
-        return _is_reached("cuEventQuery", self._handle)
+        return _is_reached("cuEventQuery", self.handle)
 
+    @also_named(start_event="event")
     def time_since(self, event: "Event") -> float:
         """Milliseconds from an event to this one."""
-        return get("cuEventElapsedTime", "f", _check(event)._handle, self._handle)
+        return get("cuEventElapsedTime", "f", event, self)
 
+    @also_named(end_event="event")
     def time_till(self, event: "Event") -> float:
         """Milliseconds from this event to another one."""
-        return _check(event).time_since(self)
+        return get("cuEventElapsedTime", "f", self, event)
 
     def ipc_handle(self) -> bytearray:
         """A handle for another process. The event needs the flag INTERPROCESS."""
         handle = IpcHandle()
-        cu.cuIpcGetEventHandle(ctypes.byref(handle), self._handle)
+        cu.cuIpcGetEventHandle(ctypes.byref(handle), self.handle)
         return bytearray(handle)
 
 
-def _check(event: Any) -> Event:
-    if not isinstance(event, Event):
-        raise TypeError(f"an Event is needed, not {type(event).__name__}")
-    return event
+CONVERTERS["E"] = handle_of(Event)

@@ -17,6 +17,9 @@ from . import _nvrtc, driver
 #: The options of sources that are compiled without `options`.
 DEFAULT_NVCC_FLAGS: List[str] = os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").split()
 
+# Types of the host's C library that every source has with nvcc, and does not with NVRTC.
+_PRELUDE = ("typedef unsigned short ushort; typedef unsigned int uint; typedef unsigned long ulong;"
+            '\n#line 1 "kernel.cu"\n')
 _INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)', re.MULTILINE)
 
 
@@ -121,6 +124,7 @@ def compile(  # noqa: A001 # PyCUDA's name
     assert target in ("cubin", "ptx", "fatbin"), "the target is cubin, ptx or fatbin"
     if not no_extern_c:
         source = 'extern "C" {\n%s\n}\n' % source
+    source = _PRELUDE + source
     nvrtc = _nvrtc.load()
     words = _nvrtc.translate(DEFAULT_NVCC_FLAGS if options is None else options)
     if driver.CUDA_DEBUGGING:

@@ -4,7 +4,7 @@
 This is the only file of the package that needs PyCUDA.
 """
 
-from typing import Any, Callable
+from typing import Callable
 
 try:
     from pycuda import driver as _driver

@@ -502,6 +502,33 @@ class Functions(WithContext):
             self.module.get_function("scale").launch_grid(1, 1)  # shares its state
         self.assertEqual(driver.from_device_like(memory, array).tolist(), [8] * 4)
 
+    def test_parameters_of_the_documentation(self) -> None:
+        """Its names, where they are not those of PyCUDA's code."""
+        array = np.ones(4, np.float32)
+        memory = driver.to_device(buffer=array)
+        self.assertEqual(len(driver.mem_alloc(size=8)), 8)
+        driver.Device(device_no=0)
+        event = driver.Event().record()
+        driver.Stream().wait_for_event(event=event)
+        self.assertEqual(event.synchronize().time_since(start_event=event), 0)
+        driver.memset_d32(memory, 0, count=4)
+        driver.memset_d8_async(memory, 0, stream=None, size=16)
+        self.assertIs(driver.InOut(array=array).array, array)
+        for allocate in (driver.pagelocked_empty, driver.managed_zeros):
+            allocate(shape=4, dtype=np.uint8, order="F", mem_flags=1)
+        self.assertEqual(driver.aligned_zeros_like(array=array, alignment=64).ctypes.data % 64, 0)
+        scale = self.module.get_function("scale")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scale.set_block_shape(x=1, y=1, z=1)
+            scale.set_shared_size(bytes=0)
+            scale.param_set_size(bytes=16)
+            scale.param_seti(offset=8, value=0)
+            scale.param_setf(offset=12, value=1.0)
+            scale.param_setv(offset=0, value=np.uint64(int(memory)))
+            scale.launch_grid(width=1, height=1)
+            scale.launch_grid_async(width=1, height=1, stream=None)
+
     def test_constants(self) -> None:
         for number, name in enumerate("abcd"):
             pointer, size = self.module.get_global(name)
@@ -595,6 +622,13 @@ class Compiler(WithContext):
     def test_host_headers(self) -> None:
         compiler.SourceModule(
             "#include <stdio.h>\n#include <stdint.h>\n__global__ void f (uint8_t *x) { *x = 1; }")
+
+    def test_types_that_nvcc_knows(self) -> None:
+        compiler.SourceModule("__global__ void f (uint *x, ushort y, ulong z) { *x = y + z; }")
+        compiler.SourceModule("typedef unsigned int uint;\n__global__ void f (uint *x) { *x = 1; }")
+        with self.assertRaises(driver.CompileError) as caught:
+            compiler.SourceModule("\nbanana", no_extern_c=True)
+        self.assertIn("kernel.cu:2:", caught.exception.stderr.replace("(2)", ":2:"))
 
     def test_dynamic_module_says_what_it_lacks(self) -> None:
         try:

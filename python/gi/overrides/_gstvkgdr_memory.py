@@ -8,7 +8,7 @@ memory: in C, another type of memory is a programming error, which is logged.
 """
 
 import ctypes
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Optional
 
 from ._gstvkgdr_base import Gst, GstVkgdr, natural, override
 
@@ -165,8 +165,6 @@ def install() -> None:
 
 # --- functions with device memory ---------------------------------------------
 
-_OUT = 1  # GIRepository's direction of results
-
 # The names of parameters that are device memory.
 _PARAMETERS = ("memory", "dest", "source")
 
@@ -174,48 +172,31 @@ _PARAMETERS = ("memory", "dest", "source")
 class Checked:
     """A function whose memories are checked first."""
 
-    def __init__(self, function: Any, names: List[str]) -> None:
+    def __init__(self, function: Any) -> None:
         self._function = function
-        self._names = names
-        self.__name__ = function.__name__
+        self._names = [one.get_name() for one in function.get_arguments()]
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        given = [
-            check_memory(value) if name in _PARAMETERS else value
-            for name, value in zip([*self._names, *[""] * len(args)], args)
-        ]
+        given = list(args)
+        for place, (name, value) in enumerate(zip(self._names, args)):
+            if name in _PARAMETERS:
+                given[place] = check_memory(value)
         for name in keywords.keys() & set(_PARAMETERS):
             keywords[name] = check_memory(keywords[name])
         result = self._function(*given, **keywords)
         # The address is None if the memory has none.
         return (result or None) if self.__name__ == "memory_get_host_pointer" else result
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)
+
     @property
     def __doc__(self) -> str:  # type: ignore[override]
         return self._function.__doc__
 
 
-def _closure(argument: Any) -> int:
-    """Returns the index of the user data of a callback."""
-    if hasattr(argument, "get_closure_index"):  # PyGObject 3.51
-        return argument.get_closure_index()
-    return argument.get_closure()
-
-
 def checked_functions() -> Dict[str, Checked]:
     """All functions of the library with a parameter that is device memory, by name."""
-    found: Dict[str, Checked] = {}
-    for name in dir(GstVkgdr):
-        if not name.startswith("memory_"):
-            continue
-        function = getattr(GstVkgdr, name)
-        arguments = function.get_arguments()
-        closures = {_closure(one) for one in arguments}  # user data of callbacks
-        names = [
-            one.get_name()
-            for i, one in enumerate(arguments)
-            if one.get_direction() != _OUT and i not in closures
-        ]
-        if set(names) & set(_PARAMETERS):
-            found[name] = Checked(function, names)
-    return found
+    found = {name: Checked(getattr(GstVkgdr, name))
+             for name in dir(GstVkgdr) if name.startswith("memory_")}
+    return {name: one for name, one in found.items() if set(one._names) & set(_PARAMETERS)}
