@@ -179,7 +179,9 @@ gst_vkgdr_transfer_transform_caps (GstBaseTransform *trans,
       continue; /* not a possible output */
     append_others (result, structure, features, direction, to_device);
   }
-  result = gst_caps_simplify (result);
+  /* gst_caps_simplify () would make lists of a value and a range, which
+   * GStreamer does not recognise as subsets of that range. */
+  result = gst_caps_merge (gst_caps_new_empty (), result);
   if (filter) {
     tmp = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
     gst_caps_unref (result);

@@ -449,15 +449,16 @@ get_request_rules (const GstCudaRequest *request)
   return rules;
 }
 
-/* The running pair determines the caps. Before the first frame, this is the
- * requested pair, or the request itself while its kernel is not loaded. */
+/* The running pair determines the caps, so that they do not change while the
+ * streaming thread negotiates. Before there is one, the requested pair does, or
+ * the request itself while its kernel is not loaded. */
 void
 gst_cuda_filter_take_rules (GstCudaFilter *self, GstCudaRules *rules)
 {
   const GstCudaPair *pair;
 
   GST_OBJECT_LOCK (self);
-  pair = self->has_run ? self->running : self->is_settled ? self->ready : NULL;
+  pair = self->running || !self->is_settled ? self->running : self->ready;
   *rules = pair ? gst_cuda_pair_get_rules (pair)
                 : get_request_rules (&self->requested);
   if (rules->output)

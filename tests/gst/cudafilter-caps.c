@@ -351,6 +351,54 @@ TEST (named_memory_is_negotiated)
   fail_unless (n > 0);
 }
 
+typedef struct {
+  GstElement *filter;
+  gint stop;
+} Setter;
+
+static gpointer
+set_all_the_time (gpointer user_data)
+{
+  static const gchar *const outputs[] = {
+    "video/x-raw,format=RGBA,width=64,height=48", "video/x-raw,format=NV12",
+    "video/x-raw,width=32;video/x-raw,width=[16,64]", "ANY"
+  };
+  Setter *setter = user_data;
+  guint i;
+
+  for (i = 0; !g_atomic_int_get (&setter->stop); i++) {
+    g_autoptr (GstCaps) output =
+        gst_caps_from_string (outputs[i % G_N_ELEMENTS (outputs)]);
+    g_autoptr (GstStructure) params =
+        gst_structure_new ("params", "method", G_TYPE_INT, i / 4 % 2, NULL);
+
+    g_object_set (setter->filter, "output-caps", output, "kernel", "convert",
+        "params", i % 3 ? params : NULL, NULL);
+    g_usleep (1000);
+  }
+  return NULL;
+}
+
+/* All caps that are negotiated beside frames are subsets of what the queries
+ * ask for: otherwise GStreamer logs a warning, which fails this test. */
+TEST (output_caps_change_beside_frames)
+{
+  g_autoptr (GstElement) pipeline = test_launch (
+      "videotestsrc num-buffers=300 ! "
+      "video/x-raw,format=RGBA,width=64,height=48,pixel-aspect-ratio=1/1 ! "
+      "vkgdrupload ! cudafilter name=filter kernel=convert "
+      "output-caps=video/x-raw,format=RGBA,width=64,height=48 ! "
+      "vkgdrdownload ! videoscale ! fakesink");
+  g_autoptr (GstElement) filter =
+      gst_bin_get_by_name (GST_BIN (pipeline), "filter");
+  Setter setter = { filter };
+  GThread *thread = g_thread_new ("setter", set_all_the_time, &setter);
+
+  test_play (pipeline);
+  g_atomic_int_set (&setter.stop, TRUE);
+  g_thread_join (thread);
+}
+
 /* The order of formats is that of the query's filter, or without a filter that
  * of downstream, as with any element that does not prefer formats. */
 TEST_LOOP (order_of_formats, 4)
