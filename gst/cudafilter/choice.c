@@ -65,35 +65,31 @@ load_pixel (const GstCudaChoice *self, GstVkgdrContext *context,
   return kernel;
 }
 
-/* Compiles the effect for this device if there is a compiler. If there is none,
- * or if it is newer than the driver, which then rejects its images, uses the
- * PTX in the plugin. */
+/* Compiles the effect only if the plugin has no PTX of it that the device can
+ * run. */
 static GstVkgdrKernel *
 load_effect (GstVkgdrContext *context, const GstEffect *effect, GError **error)
 {
-  gchar *source = gst_effect_get_source (effect);
-  gchar *name = g_strconcat (effect->name, ".cu", NULL);
-  GError *reason = NULL;
-  GstVkgdrKernel *kernel = gst_vkgdr_kernel_new_from_source (
-      context, source, name, effect->name, NULL, &reason);
-  GBytes *image = NULL;
+  GBytes *image = gst_vkgdr_context_is_software (context)
+                      ? NULL
+                      : gst_effect_get_image (effect);
+  GstVkgdrKernel *kernel;
+  gchar *source, *name;
 
-  g_free (name);
-  g_free (source);
-  if (!gst_vkgdr_context_is_software (context)
-      && (g_error_matches (reason, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER)
-          || g_error_matches (reason, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE)))
-    image = gst_effect_get_image (effect);
   if (image) {
-    g_clear_error (&reason);
     kernel = gst_vkgdr_kernel_new_from_image (
-        context, image, effect->name, effect->name, &reason);
+        context, image, effect->name, effect->name, error);
     if (kernel)
       gst_vkgdr_kernel_set_tile_size (kernel, effect->tile_x, effect->tile_y);
     g_bytes_unref (image);
+    return kernel;
   }
-  if (reason)
-    g_propagate_error (error, reason);
+  source = gst_effect_get_source (effect);
+  name = g_strconcat (effect->name, ".cu", NULL);
+  kernel = gst_vkgdr_kernel_new_from_source (
+      context, source, name, effect->name, NULL, error);
+  g_free (name);
+  g_free (source);
   return kernel;
 }
 
