@@ -25,29 +25,22 @@ void
 gst_vkgdr_tensor_pad_set_last (
     GstVkgdrTensorPad *self, const GstVkgdrTensorPicture *picture)
 {
+  const GstVkgdrTensorPicture none = { NULL };
   GstBuffer *old;
 
   GST_OBJECT_LOCK (self);
   old = self->last.buffer;
-  self->last = *picture;
-  if (picture->buffer)
-    gst_buffer_ref (picture->buffer);
+  self->last = picture ? *picture : none;
+  if (self->last.buffer)
+    gst_buffer_ref (self->last.buffer);
   GST_OBJECT_UNLOCK (self);
   gst_clear_buffer (&old);
-}
-
-void
-gst_vkgdr_tensor_pad_clear_last (GstVkgdrTensorPad *self)
-{
-  const GstVkgdrTensorPicture none = { NULL };
-
-  gst_vkgdr_tensor_pad_set_last (self, &none);
 }
 
 static GstFlowReturn
 gst_vkgdr_tensor_pad_flush (GstAggregatorPad *pad, GstAggregator *aggregator)
 {
-  gst_vkgdr_tensor_pad_clear_last (GST_VKGDR_TENSOR_PAD (pad));
+  gst_vkgdr_tensor_pad_set_last (GST_VKGDR_TENSOR_PAD (pad), NULL);
   return GST_FLOW_OK;
 }
 

@@ -385,7 +385,7 @@ add_pad (GstElement *element, GstPad *sink, gpointer data)
   gboolean keeps = keeps_frames (self), is_repeated, ok;
 
   if (!keeps)
-    gst_vkgdr_tensor_pad_clear_last (pad);
+    gst_vkgdr_tensor_pad_set_last (pad, NULL);
   is_repeated = !take_picture (round, pad, &picture);
   if (is_repeated && !gst_vkgdr_tensor_pad_get_last (pad, &picture)) {
     GST_OBJECT_LOCK (self);
@@ -490,7 +490,7 @@ gst_vkgdr_tensor_get_next_time (GstAggregator *aggregator)
 static gboolean
 reset_pad (GstElement *element, GstPad *sink, gpointer data)
 {
-  gst_vkgdr_tensor_pad_clear_last (GST_VKGDR_TENSOR_PAD (sink));
+  gst_vkgdr_tensor_pad_set_last (GST_VKGDR_TENSOR_PAD (sink), NULL);
   return TRUE;
 }
 

@@ -53,11 +53,10 @@ struct _GstVkgdrTensorPad {
 gboolean gst_vkgdr_tensor_pad_get_last (
     GstVkgdrTensorPad *self, GstVkgdrTensorPicture *picture);
 
-/* Takes no ownership: the pad has its own reference to the buffer. */
+/* Takes no ownership: the pad has its own reference to the buffer. With NULL,
+ * there is no last frame. */
 void gst_vkgdr_tensor_pad_set_last (
     GstVkgdrTensorPad *self, const GstVkgdrTensorPicture *picture);
-
-void gst_vkgdr_tensor_pad_clear_last (GstVkgdrTensorPad *self);
 
 /* --- the element --------------------------------------------------------- */
 
