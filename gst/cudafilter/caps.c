@@ -64,17 +64,6 @@ get_output (const GstCudaRules *rules)
 
 /* --- conversions --------------------------------------------------------- */
 
-static void
-append (GstCaps *result, GstStructure *structure, GstCapsFeatures *features)
-{
-  if (gst_caps_is_subset_structure_full (result, structure, features)) {
-    gst_structure_free (structure);
-    gst_caps_features_free (features);
-    return;
-  }
-  gst_caps_append_structure_full (result, structure, features);
-}
-
 /* Video of all formats that kernels can read and write. Those that are tested
  * with all effects come first. If a neighbour names formats, its order counts.
  */
@@ -135,7 +124,7 @@ gst_cuda_caps_keep (const GstCudaRules *rules, const GstCaps *caps)
         keep_structure (rules, gst_caps_get_structure (caps, i), features);
 
     if (structure)
-      append (result, structure,
+      result = gst_caps_merge_structure_full (result, structure,
           gst_caps_features_is_any (features)
               ? gst_caps_features_new (
                   GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, NULL)
@@ -178,7 +167,7 @@ widen_all (const GstCaps *kept, GstEffectConverts converts)
       continue;
     structure = gst_structure_copy (structure);
     widen (structure, converts);
-    append (result, structure,
+    result = gst_caps_merge_structure_full (result, structure,
         gst_vkgdr_caps_features_are_cuda (features)
             ? gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, NULL)
             : gst_caps_features_copy (features));
@@ -197,7 +186,8 @@ make_anything (const GstCudaRules *rules)
     return gst_caps_new_any ();
   caps = gst_caps_new_empty ();
   if (rules->takes_video)
-    append (caps, gst_structure_copy (get_readable ()),
+    caps = gst_caps_merge_structure_full (caps,
+        gst_structure_copy (get_readable ()),
         gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, NULL));
   gst_caps_take (&caps, gst_vkgdr_caps_in_either_memory (caps));
   return caps;
@@ -218,46 +208,30 @@ convert (const GstCudaRules *rules, const GstCaps *caps)
   return result;
 }
 
-static GstCaps *
-transform_to_output (const GstCudaRules *rules, GstCaps *caps)
-{
-  GstCaps *all = convert (rules, caps), *output, *some;
-
-  if (!rules->output)
-    return all;
-  output = get_output (rules);
-  some = gst_caps_intersect_full (output, all, GST_CAPS_INTERSECT_FIRST);
-  gst_caps_unref (output);
-  gst_caps_unref (all);
-  return some;
-}
-
 /* If downstream accepts rules->output, every input that the kernel accepts is
  * possible. Whether it can be converted to this output is checked when its caps
  * arrive. If rules->output restricted the input, the source would choose a
  * format that is only meant for the output. */
-static GstCaps *
-transform_to_input (const GstCudaRules *rules, GstCaps *caps)
-{
-  GstCaps *output;
-  gboolean is_possible;
-
-  if (!rules->output)
-    return convert (rules, caps);
-  output = get_output (rules);
-  is_possible = gst_caps_can_intersect (caps, output);
-  gst_caps_unref (output);
-  if (!is_possible)
-    return gst_caps_new_empty ();
-  return make_anything (rules);
-}
-
 GstCaps *
 gst_cuda_caps_transform (
     const GstCudaRules *rules, GstPadDirection direction, GstCaps *caps)
 {
-  return direction == GST_PAD_SINK ? transform_to_output (rules, caps)
-                                   : transform_to_input (rules, caps);
+  GstCaps *all, *output;
+
+  if (!rules->output)
+    return convert (rules, caps);
+  output = get_output (rules);
+  if (direction == GST_PAD_SINK) {
+    all = convert (rules, caps);
+    gst_caps_take (
+        &all, gst_caps_intersect_full (output, all, GST_CAPS_INTERSECT_FIRST));
+  } else if (gst_caps_can_intersect (caps, output)) {
+    all = make_anything (rules);
+  } else {
+    all = gst_caps_new_empty ();
+  }
+  gst_caps_unref (output);
+  return all;
 }
 
 gboolean
