@@ -98,7 +98,6 @@ gst_cuda_filter_open (GstVkgdrBaseTransform *transform, GError **error)
   GstCudaFilter *self = GST_CUDA_FILTER (transform);
   guint timeout;
 
-  self->frame = 0;
   GST_OBJECT_LOCK (self);
   /* A busy processor delays kernels of the software device without limit. */
   if (!self->has_kernel_timeout)
@@ -149,12 +148,9 @@ gst_cuda_filter_filter (GstVkgdrFilter *filter, GstBuffer *input,
     ok = gst_vkgdr_kernel_run_samples (self->running->loaded->kernel, stream,
         input, output, self->is_audio ? &self->audio_info : NULL, self->frame,
         self->running->arguments, error);
+  GST_OBJECT_LOCK (self);
   self->frame++;
-  if (!self->has_run) {
-    GST_OBJECT_LOCK (self);
-    self->has_run = TRUE;
-    GST_OBJECT_UNLOCK (self);
-  }
+  GST_OBJECT_UNLOCK (self);
   return ok;
 }
 

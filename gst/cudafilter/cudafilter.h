@@ -42,15 +42,14 @@ struct _GstCudaFilter {
   GCond cond;            /* signalled when the worker may have to look */
   GstCudaWorker *worker; /* NULL unless the element is started */
   gboolean is_decided;   /* the worker has published or rejected the request */
-  gboolean is_settled;   /* the ready pair is of the requested kernel */
   GstCudaPair *ready;    /* for the next frame, or NULL; read atomically */
   gboolean is_reloaded;  /* its file has changed, and no frame has used it */
   GError *failure;       /* of a build before the first frame, or NULL */
-  gboolean has_run;      /* a frame has passed since the start */
-  GstCudaPair *running;  /* written by the streaming thread */
+  guint64 frame;         /* frames since the start; written by the streaming
+                          * thread, as the next field */
+  GstCudaPair *running;
 
   /* --- used by the streaming thread only --- */
-  guint64 frame;
   gboolean is_video;
   const GstVideoInfo *in_info; /* of the base class, if is_video */
   const GstVideoInfo *out_info;
@@ -94,10 +93,6 @@ gboolean gst_cuda_filter_swap (GstCudaFilter *self, GError **error);
 /* Returns the values of all parameters, or NULL. The caller frees them.
  * Thread-safe. */
 GstStructure *gst_cuda_filter_get_params (GstCudaFilter *self);
-
-/* The same for the values of a request: those that were not set have their
- * defaults. */
-GstStructure *gst_cuda_request_get_values (const GstCudaRequest *request);
 
 /* --- negotiate.c --- */
 

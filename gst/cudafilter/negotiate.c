@@ -131,28 +131,19 @@ query_upstream (GstPad *pad)
   return all;
 }
 
-/* Upstream found no caps in common, so its stream ends without any. */
+/* Called at the beginning and at the end of a stream without caps. If upstream
+ * cannot find caps in common, this element says why before the source ends the
+ * stream with GStreamer's own error. */
 static void
 explain_missing_caps (GstCudaFilter *self)
-{
-  GstCaps *all = query_upstream (GST_BASE_TRANSFORM_SINK_PAD (self));
-
-  gst_cuda_filter_explain (self, gst_caps_is_empty (all) ? GST_CAPS_ANY : all);
-  gst_caps_unref (all);
-}
-
-/* Upstream begins a stream, and has not negotiated yet. If it cannot find caps
- * in common, this element says why before the source ends the stream with
- * GStreamer's own error. */
-static void
-explain_lack_of_common_caps (GstCudaFilter *self)
 {
   GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
   GstCaps *all = query_upstream (pad);
   GstCaps *common = gst_pad_query_caps (pad, all);
 
-  if (gst_caps_is_empty (common) && !gst_caps_is_empty (all))
-    gst_cuda_filter_explain (self, all);
+  if (gst_caps_is_empty (common))
+    gst_cuda_filter_explain (
+        self, gst_caps_is_empty (all) ? GST_CAPS_ANY : all);
   gst_caps_unref (common);
   gst_caps_unref (all);
 }
@@ -194,7 +185,7 @@ update (GstCudaFilter *self)
   } else if (self->running != old) {
     gst_vkgdr_filter_set_in_place (GST_VKGDR_FILTER (self),
         gst_cuda_loaded_may_run_in_place (self->running->loaded));
-    if (!self->has_run || !have_same_caps (old, self->running))
+    if (self->frame == 0 || !have_same_caps (old, self->running))
       gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   }
   g_clear_pointer (&old, gst_cuda_pair_unref);
@@ -231,12 +222,10 @@ gst_cuda_filter_sink_event (GstBaseTransform *trans, GstEvent *event)
   GstCaps *caps = NULL;
   gboolean ok;
 
-  if (!gst_pad_has_current_caps (trans->sinkpad)) {
-    if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START)
-      explain_lack_of_common_caps (self);
-    else if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
-      explain_missing_caps (self);
-  }
+  if ((GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START
+          || GST_EVENT_TYPE (event) == GST_EVENT_EOS)
+      && !gst_pad_has_current_caps (trans->sinkpad))
+    explain_missing_caps (self);
   if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
     gst_event_parse_caps (event, &caps);
     gst_caps_ref (caps);

@@ -44,6 +44,14 @@ is_pending_locked (GstCudaFilter *self)
   return self->worker && (self->worker->is_woken || self->worker->is_running);
 }
 
+/* Whether the ready pair is of the requested kernel. */
+static gboolean
+is_settled_locked (GstCudaFilter *self)
+{
+  return self->ready && self->worker && !is_pending_locked (self)
+         && self->ready->loaded == self->worker->candidate;
+}
+
 static void
 wake_locked (GstCudaFilter *self)
 {
@@ -59,8 +67,7 @@ set_values_locked (GstCudaFilter *self, GstCudaPair **old)
 {
   GstCudaPair *pair;
 
-  if (self->requested.news != GST_CUDA_NEWS_PARAMS || !self->is_settled
-      || is_pending_locked (self))
+  if (self->requested.news != GST_CUDA_NEWS_PARAMS || !is_settled_locked (self))
     return FALSE;
   pair = gst_cuda_pair_new (
       self->ready->loaded, self->requested.params, &self->requested, NULL);
@@ -84,7 +91,7 @@ gst_cuda_filter_commit (GstCudaFilter *self)
     self->requested.news = news;
     self->properties.news = 0;
     if (self->worker && !set_values_locked (self, &old)) {
-      self->is_settled = self->is_decided = FALSE;
+      self->is_decided = FALSE;
       wake_locked (self);
     }
   }
@@ -103,8 +110,10 @@ gst_cuda_filter_is_pending (GstCudaFilter *self)
   return is_pending;
 }
 
-GstStructure *
-gst_cuda_request_get_values (const GstCudaRequest *request)
+/* Returns the values of all parameters of a request, or NULL: those that were
+ * not set have their defaults. The caller frees them. */
+static GstStructure *
+get_values (const GstCudaRequest *request)
 {
   const GstEffect *effect = gst_cuda_choice_get_effect (&request->choice);
   GstStructure *values = NULL;
@@ -125,7 +134,7 @@ gst_cuda_filter_get_params (GstCudaFilter *self)
 
   GST_OBJECT_LOCK (self);
   if (!self->ready || !self->is_decided)
-    values = gst_cuda_request_get_values (&self->properties);
+    values = get_values (&self->properties);
   else if (self->ready->arguments)
     values = gst_structure_copy (self->ready->arguments);
   GST_OBJECT_UNLOCK (self);
@@ -173,7 +182,6 @@ publish (GstCudaWorker *work, GstCudaPair *pair)
   GST_OBJECT_LOCK (self);
   old = g_atomic_pointer_exchange (&self->ready, pair);
   self->is_decided = self->requested.news == 0;
-  self->is_settled = self->is_decided && pair->loaded == work->candidate;
   self->is_reloaded |= work->file_changed;
   g_clear_error (&self->failure);
   GST_OBJECT_UNLOCK (self);
@@ -186,20 +194,18 @@ static void
 reject (GstCudaWorker *work, GError *error)
 {
   GstCudaFilter *self = work->filter;
-  gboolean is_fatal;
 
   GST_OBJECT_LOCK (self);
   self->is_decided = self->requested.news == 0;
-  is_fatal = !self->has_run && !work->file_changed;
-  if (is_fatal) {
+  if (self->frame == 0 && !work->file_changed) {
     g_clear_error (&self->failure);
-    self->failure = g_error_copy (error);
+    self->failure = g_steal_pointer (&error);
   }
   GST_OBJECT_UNLOCK (self);
-  if (!is_fatal)
+  if (error)
     GST_ELEMENT_WARNING (
         self, LIBRARY, SETTINGS, ("%s", error->message), (NULL));
-  g_error_free (error);
+  g_clear_error (&error);
 }
 
 /* --- the worker ---------------------------------------------------------- */
@@ -332,7 +338,8 @@ gst_cuda_filter_start_worker (GstCudaFilter *self, GError **error)
   work->thread = g_thread_try_new ("cudafilter", worker_run, work, error);
   if (work->thread)
     self->worker = work;
-  self->has_run = self->is_reloaded = FALSE;
+  self->frame = 0;
+  self->is_reloaded = FALSE;
   self->requested.news |= GST_CUDA_NEWS_CHOICE;
   wake_locked (self);
   GST_OBJECT_UNLOCK (self);
@@ -366,7 +373,6 @@ gst_cuda_filter_stop_worker (GstCudaFilter *self)
   GST_OBJECT_LOCK (self);
   ready = g_steal_pointer (&self->ready);
   running = g_steal_pointer (&self->running);
-  self->is_settled = FALSE;
   g_clear_error (&self->failure);
   GST_OBJECT_UNLOCK (self);
   g_clear_pointer (&ready, gst_cuda_pair_unref);
@@ -381,7 +387,7 @@ gst_cuda_filter_swap (GstCudaFilter *self, GError **error)
   gboolean is_reloaded;
   GstCudaPair *old;
 
-  if (!self->has_run && !wait_for_worker (self, error))
+  if (self->frame == 0 && !wait_for_worker (self, error))
     return FALSE;
   if (g_atomic_pointer_get (&self->ready) == self->running)
     return TRUE;
@@ -440,7 +446,7 @@ gst_cuda_pair_get_rules (const GstCudaPair *pair)
 static GstCudaRules
 get_request_rules (const GstCudaRequest *request)
 {
-  GstStructure *params = gst_cuda_request_get_values (request);
+  GstStructure *params = get_values (request);
   GstCudaRules rules = { .output = request->output };
 
   set_kernel (&rules, NULL, gst_cuda_choice_get_effect (&request->choice),
@@ -458,7 +464,8 @@ gst_cuda_filter_take_rules (GstCudaFilter *self, GstCudaRules *rules)
   const GstCudaPair *pair;
 
   GST_OBJECT_LOCK (self);
-  pair = self->running || !self->is_settled ? self->running : self->ready;
+  pair =
+      self->running || !is_settled_locked (self) ? self->running : self->ready;
   *rules = pair ? gst_cuda_pair_get_rules (pair)
                 : get_request_rules (&self->requested);
   if (rules->output)
