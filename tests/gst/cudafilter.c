@@ -4,15 +4,9 @@
  * parameters: expressions, and parameters that are set, controlled or wrong
  */
 
-#include <glib/gstdio.h>
-#include <unistd.h>
-#include <gst/check/gstharness.h>
-
 #include "picture.h"
-#include "folder.h"
 #include "rig.h"
 #include "slow.h"
-#include "util.h"
 
 /* --- pixels -------------------------------------------------------------- */
 
@@ -114,12 +108,14 @@ TEST_LOOP (pixel_leaves_what_it_does_not_change,
   fail_unless_equals_int (picture_count_differences (&info, out, noise, 0), 0);
 }
 
+/* --- steps --------------------------------------------------------------- */
+
+TEST_FIXTURE (folder_setup, folder_teardown);
+
 /* Each name in the scope of the expression has the right value. */
 TEST (pixel_scope)
 {
-  const guint8 black[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0 };
-  guint8 *out;
+  const guint8 black[24] = { 0 };
   g_auto (Rig) rig = { 0 };
   guint i;
 
@@ -132,39 +128,32 @@ TEST (pixel_scope)
       NULL);
   rig_start (&rig, "video/x-raw,format=RGBA,width=3,height=2,framerate=1/1");
   for (i = 0; i < 3; i++) {
-    out = rig_push (&rig, black, sizeof (black));
-    fail_unless_equals_int (out[0], 30);
-    fail_unless_equals_int (out[1], 20);
-    fail_unless_equals_int (out[20], 32);
-    fail_unless_equals_int (out[21], 21);
-    fail_unless_equals_int (out[2], 101 * i);
-    fail_unless_equals_int (out[3], 255);
-    g_free (out);
+    g_autofree guint8 *out = rig_push (&rig, black, sizeof (black));
+    const guint8 first[] = { 30, 20, 101 * i, 255 }, last[] = { 32, 21 };
+
+    fail_unless (memcmp (out, first, 4) == 0 && memcmp (out + 20, last, 2) == 0,
+        "frame %u", i);
   }
 }
 
 TEST (pixel_params)
 {
-  g_auto (Rig) rig = { 0 };
-
-  rig_init (&rig, "name=f");
-  rig_set_params (&rig,
-      "params,i=(int)-1,u=(uint)4000000000,l=(gint64)-5000000000,"
-      "ul=(guint64)10000000000000000000,f=(float)0.5,d=(double)0.1,b=true");
-  g_object_set (rig.filter, "pixel",
-      "bool ok = i == -1 && u == 4000000000u && l == -5000000000ll\n"
-      "    && ul == 10000000000000000000ull && f == 0.5f && d == 0.1 && b\n"
-      "    && sizeof (i) == 4 && sizeof (l) == 8 && sizeof (f) == 4\n"
-      "    && sizeof (d) == 8 && sizeof (b) == 1;\n"
-      "rgba.r = ok ? 200 / 255.0f : 0.0f",
-      NULL);
-  rig_start (&rig, RGBA_2X1);
-  fail_unless_equals_int (rig_red (&rig), 200);
-  rig_assert_quiet (&rig);
+  RIG_PLAY (
+      { SET ("params",
+            "params,i=(int)-1,u=(uint)4000000000,l=(gint64)-5000000000,"
+            "ul=(guint64)10000000000000000000,f=(float)0.5,d=(double)0.1,"
+            "b=true",
+            "pixel",
+            "bool ok = i == -1 && u == 4000000000u && l == -5000000000ll\n"
+            "    && ul == 10000000000000000000ull && f == 0.5f && d == 0.1\n"
+            "    && b && sizeof (i) == 4 && sizeof (l) == 8\n"
+            "    && sizeof (f) == 4 && sizeof (d) == 8 && sizeof (b) == 1;\n"
+            "rgba.r = ok ? 200 / 255.0f : 0.0f"),
+          .red = 200 });
 }
 
 static guint
-count_files (const gchar *folder)
+count_files (void)
 {
   GDir *dir = g_dir_open (folder, 0, NULL);
   guint n = 0;
@@ -178,441 +167,251 @@ count_files (const gchar *folder)
 /* New values need no compilation, but new names and types do. */
 TEST (pixel_compiles_for_names_and_types)
 {
-  gchar *folder = g_dir_make_tmp ("vkgdr-cache-XXXXXX", NULL);
-  Rig rig;
-  guint n;
+  static const struct {
+    Step step;
+    guint n_compilations; /* in this step */
+  } rows[] = {
+    { { SET ("params", "params,gain=(float)0.5", "pixel", "rgba.r *= gain"),
+          .red = 50 },
+        1 },
+    { { SET ("params", "params,gain=(float)0.25"), .red = 25 }, 0 },
+    { { SET ("params", "params,gain=(int)2"), .red = 200 }, 1 },
+    { { SET ("params", "params,gain=(int)2,more=(int)2"), .red = 200 }, 1 },
+    /* The expression does not have these names, so the last parameters stay in
+     * use. */
+    { { SET ("params", "params,other=(int)1,more=(int)3"), .red = 200,
+          .warns = "pixel|gain" },
+        0 },
+    { { SET ("params", "params,gain=(int)1,more=(int)2"), .red = 100 }, 0 },
+  };
+  g_auto (Rig) rig = { 0 };
+  guint i, n = 0;
 
   g_setenv ("VKGDR_CACHE_DIR", folder, TRUE);
   rig_init (&rig, "name=f");
-  rig_set_params (&rig, "params,gain=(float)0.5");
-  g_object_set (rig.filter, "pixel", "rgba.r *= gain", NULL);
-  rig_start (&rig, RGBA_2X1);
-  fail_unless_equals_int (rig_red (&rig), 50);
-  n = count_files (folder);
-  rig_set_params (&rig, "params,gain=(float)0.25");
-  fail_unless_equals_int (rig_red (&rig), 25);
-  fail_unless_equals_int (count_files (folder), n);
-  rig_set_params (&rig, "params,gain=(int)2");
-  fail_unless_equals_int (rig_red (&rig), 200);
-  fail_unless_equals_int (count_files (folder), n + 1);
-  rig_set_params (&rig, "params,gain=(int)2,more=(int)2");
-  fail_unless_equals_int (rig_red (&rig), 200);
-  fail_unless_equals_int (count_files (folder), n + 2);
-  rig_assert_quiet (&rig);
-
-  /* The expression does not have these names, so the last parameters stay in
-   * use. */
-  rig_set_params (&rig, "params,other=(int)1,more=(int)3");
-  fail_unless_equals_int (rig_red (&rig), 200);
-  rig_assert_message (&rig, GST_MESSAGE_WARNING, "pixel", "gain", NULL);
-  rig_set_params (&rig, "params,gain=(int)1,more=(int)2");
-  fail_unless_equals_int (rig_red (&rig), 100);
-  rig_assert_quiet (&rig);
-  rig_clear (&rig);
-  folder_remove (folder);
+  for (i = 0; i < G_N_ELEMENTS (rows); i++) {
+    rig_step (&rig, &rows[i].step);
+    /* The first compilation also leaves what it needs itself. */
+    if (i > 0)
+      fail_unless_equals_int (count_files (), n + rows[i].n_compilations);
+    n = count_files ();
+  }
 }
 
 static const struct {
-  const gchar *params;
-  const gchar *word;
+  const gchar *params, *words;
 } bad_names[] = {
-  { "params,x=1", "\"x\"" },
-  { "params,rgba=1.0", "\"rgba\"" },
-  { "params,class=1", "\"class\"" },
-  { "params,vkgdr_in=1", "\"vkgdr_in\"" },
-  { "params,a-b=1", "letters" },
-  { "params,s=(string)a", "only numbers" },
+  { "params,x=1", "\"x\"|expression" },
+  { "params,rgba=1.0", "\"rgba\"|expression" },
+  { "params,class=1", "\"class\"|expression" },
+  { "params,vkgdr_in=1", "\"vkgdr_in\"|expression" },
+  { "params,a-b=1", "letters|expression" },
+  { "params,s=(string)a", "only numbers|expression" },
 };
 
 TEST_LOOP (pixel_refuses_names, G_N_ELEMENTS (bad_names))
 {
-  g_auto (Rig) rig = { 0 };
-  gchar *params;
+  const Step steps[] = {
+    { SET ("pixel", "rgba.r = 50 / 255.0f"), .red = 50 },
+    { SET ("params", bad_names[__i__].params), .red = 50,
+        .warns = bad_names[__i__].words },
+    { .red = 50 },
+  };
 
-  rig_init (&rig, "name=f");
-  rig_start (&rig, RGBA_2X1);
-  g_object_set (rig.filter, "pixel", "rgba.r = 50 / 255.0f", NULL);
-  fail_unless_equals_int (rig_red (&rig), 50);
-  rig_set_params (&rig, bad_names[__i__].params);
-  rig_assert_message (
-      &rig, GST_MESSAGE_WARNING, bad_names[__i__].word, "expression", NULL);
-  params = rig_get_params (&rig);
-  fail_unless (params == NULL, "%s", params);
-  fail_unless_equals_int (rig_red (&rig), 50);
-  rig_assert_quiet (&rig);
+  rig_play (steps, G_N_ELEMENTS (steps));
 }
 
 /* The message has the line of the user's text, and its column if the compiler
  * gives one. */
 TEST (pixel_errors_have_lines)
 {
-  Rig rig;
+  const Step column = { SET ("pixel", "\n\nrgba.g = nonsense"),
+    .fails = test_is_software () ? "pixel:3:10" : "pixel(3)" };
 
-  rig_init (&rig, "name=f");
-  g_object_set (rig.filter, "pixel",
-      "rgba.r = 0.0f;\n"
-      "rgba.g = nonsense;\n",
-      NULL);
-  rig_assert_fails (&rig, "pixel", "2", "nonsense");
-  rig_clear (&rig);
-
-  rig_init (&rig, "name=f");
-  g_object_set (rig.filter, "pixel", "\n\nrgba.g = nonsense", NULL);
-  rig_assert_fails (&rig, test_is_software () ? "pixel:3:10" : "pixel(3)");
-  rig_clear (&rig);
-
-  rig_init (&rig, "name=f");
-  g_object_set (rig.filter, "pixel",
-      "} __global__ void other (VkgdrFrame in, VkgdrFrame out) {", NULL);
-  rig_assert_fails (&rig, "pixel");
-  rig_clear (&rig);
+  RIG_PLAY ({ SET ("pixel", "rgba.r = 0.0f;\nrgba.g = nonsense;\n"),
+                .fails = "pixel|2|nonsense" },
+      { SET ("pixel",
+            "} __global__ void other (VkgdrFrame in, VkgdrFrame out) {"),
+          .fails = "pixel" });
+  rig_play (&column, 1);
 }
 
 /* An expression can convert to another format, but not to another size. */
 TEST (pixel_converts)
 {
   const guint8 data[8] = { 100, 100, 100, 255, 20, 20, 20, 255 };
-  guint8 gray[2];
-  GstBuffer *buffer;
-  Rig rig;
+  g_autoptr (GstHarness) h = gst_harness_new_parse (
+      "vkgdrupload ! cudafilter pixel=rgba.r+=0.0f "
+      "output-caps=video/x-raw,format=GRAY8,width=2 ! vkgdrdownload");
+  g_autofree guint8 *gray = NULL;
 
-  rig_init (
-      &rig, "pixel=rgba.r+=0.0f output-caps=video/x-raw,format=GRAY8,width=2");
-  rig_start (&rig, RGBA_2X1);
-  buffer = gst_harness_push_and_pull (
-      rig.harness, gst_buffer_new_memdup (data, sizeof (data)));
-  fail_unless (buffer != NULL);
-  gst_buffer_extract (buffer, 0, gray, 2);
-  fail_unless_equals_int (gray[0], 100);
-  fail_unless_equals_int (gray[1], 20);
-  gst_buffer_unref (buffer);
-  rig_clear (&rig);
-
-  rig_init (&rig, "pixel=rgba.r+=0.0f output-caps=video/x-raw,width=4");
-  rig_start (&rig, RGBA_2X1);
-  rig_assert_message (
-      &rig, GST_MESSAGE_ERROR, "output-caps", "format", "changes only", NULL);
-  rig_clear (&rig);
+  gst_harness_set_src_caps_str (h, RGBA_2X1);
+  gray = test_push (h, data, sizeof (data), 4);
+  fail_unless (gray[0] == 100 && gray[1] == 20);
+  RIG_PLAY ({ SET ("pixel", "rgba.r += 0.0f") },
+      { SET ("output-caps", "video/x-raw,width=4"),
+          .fails = "output-caps|format|changes only" });
 }
 
 TEST (one_kernel_at_a_time)
 {
-  g_auto (Rig) rig = { 0 };
-
-  rig_init (&rig, "name=f");
-  g_object_set (
-      rig.filter, "pixel", "rgba.r = 0", "location", "/none.cu", NULL);
-  rig_assert_fails (&rig, "only one of", "pixel", "location");
+  RIG_PLAY ({ SET ("pixel", "rgba.r = 0", "location", "/none.cu"),
+      .fails = "only one of|pixel|location" });
 }
 
 /* --- changes of kernels and parameters ----------------------------------- */
 
-/* If a kernel does not compile, there is a warning, and the last kernel stays
+/* If a kernel does not compile, there is one warning, and the last kernel stays
  * in use. If it compiles, it is used from the next frame on. */
 TEST (kernel_changes_while_playing)
 {
-  gchar *source = NULL;
-  g_auto (Rig) rig = { 0 };
-
-  rig_init (&rig, "kernel=invert");
-  rig_start (&rig, RGBA_2X1);
-  fail_unless_equals_int (rig_red (&rig), 155);
-
-  g_object_set (rig.filter, "source", "nonsense", NULL);
-  fail_unless_equals_int (rig_red (&rig), 155);
-  rig_assert_message (
-      &rig, GST_MESSAGE_WARNING, "source", "1", "nonsense", NULL);
-  fail_unless_equals_int (rig_red (&rig), 155);
-  rig_assert_quiet (&rig); /* the warning comes only once */
-  g_object_get (rig.filter, "source", &source, NULL);
-  fail_unless_equals_string (source, "nonsense");
-  g_free (source);
-
-  g_object_set (rig.filter, "source", SEVEN, NULL);
-  fail_unless_equals_int (rig_red (&rig), 7);
-  g_object_set (rig.filter, "source", NULL, "pixel", "rgba.r = nonsense", NULL);
-  fail_unless_equals_int (rig_red (&rig), 7);
-  rig_assert_message (&rig, GST_MESSAGE_WARNING, "pixel", "nonsense", NULL);
-  g_object_set (rig.filter, "pixel", "rgba.r = rgba.g", NULL);
-  fail_unless_equals_int (rig_red (&rig), 60);
-  g_object_set (rig.filter, "pixel", NULL, "location", "/nonexistent.cu", NULL);
-  fail_unless_equals_int (rig_red (&rig), 60);
-  rig_assert_message (&rig, GST_MESSAGE_WARNING, "/nonexistent.cu", NULL);
-  g_object_set (rig.filter, "location", NULL, "kernel", "nosuch", NULL);
-  fail_unless_equals_int (rig_red (&rig), 60);
-  rig_assert_message (&rig, GST_MESSAGE_WARNING, "nosuch", "sobel", NULL);
-  g_object_set (rig.filter, "kernel", "copy", NULL);
-  fail_unless_equals_int (rig_red (&rig), 100);
-  rig_assert_quiet (&rig);
+  RIG_PLAY ({ SET ("kernel", "invert"), .red = 155 },
+      { SET ("source", "nonsense"), .red = 155, .warns = "source|1|nonsense" },
+      { .red = 155 }, { SET ("source", SEVEN), .red = 7 },
+      { SET ("source", NULL, "pixel", "rgba.r = nonsense"), .red = 7,
+          .warns = "pixel|nonsense" },
+      { SET ("pixel", "rgba.r = rgba.g"), .red = 60 },
+      { SET ("pixel", NULL, "location", "/nonexistent.cu"), .red = 60,
+          .warns = "/nonexistent.cu" },
+      { SET ("location", NULL, "kernel", "nosuch"), .red = 60,
+          .warns = "nosuch|sobel" },
+      { SET ("kernel", "copy"), .red = 100 });
 }
 
 /* Before the first frame, there is no kernel that could stay in use. */
 TEST (kernel_fails_before_the_first_frame)
 {
-  Rig rig;
-
-  rig_init (&rig, "kernel=copy");
-  rig_start (&rig, RGBA_2X1);
-  g_object_set (rig.filter, "source", "nonsense", NULL);
-  fail_unless_equals_int (
-      gst_harness_push (rig.harness, gst_buffer_new_allocate (NULL, 8, NULL)),
-      GST_FLOW_ERROR);
-  rig_assert_message (&rig, GST_MESSAGE_ERROR, "nonsense", NULL);
-  rig_clear (&rig);
-
-  rig_init (&rig, "name=f");
-  g_object_set (rig.filter, "source", ADD, NULL);
-  rig_assert_fails (&rig, "own", "1 parameter", "has 0");
-  rig_clear (&rig);
-}
-
-static void
-assert_params (Rig *rig, const gchar *text)
-{
-  g_autoptr (GstStructure) wanted = gst_structure_from_string (text, NULL);
-  g_autoptr (GstStructure) got = NULL;
-  g_autofree gchar *params = NULL;
-
-  test_settle (rig->filter);
-  params = rig_get_params (rig);
-  got = gst_structure_from_string (params, NULL);
-  fail_unless (
-      gst_structure_is_equal (got, wanted), "%s, not %s", params, text);
+  RIG_PLAY ({ SET ("kernel", "copy") },
+      { SET ("source", "nonsense"), .fails = "nonsense" },
+      { SET ("source", ADD), .fails = "own|1 parameter|has 0" });
 }
 
 /* The parameters of an effect are known before the first frame. */
 TEST (params_of_effects_are_checked)
 {
-  g_auto (Rig) rig = { 0 };
-
-  rig_init (&rig, "kernel=gain");
-  rig_start (&rig, RGBA_2X1);
-  assert_params (&rig, "params,gain=(float)1.0,offset=(float)0.0");
-  rig_set_params (&rig, "params,gain=0.5");
-  assert_params (&rig, "params,gain=(float)0.5,offset=(float)0.0");
-  rig_assert_quiet (&rig);
-  fail_unless_equals_int (rig_red (&rig), 50);
-  rig_set_params (&rig, "params,contrast=2.0");
-  rig_assert_message (
-      &rig, GST_MESSAGE_WARNING, "gain", "\"contrast\"", "offset", NULL);
-  assert_params (&rig, "params,gain=(float)0.5,offset=(float)0.0");
-  fail_unless_equals_int (rig_red (&rig), 50);
-
-  rig_set_params (&rig, "params,gain=(string)loud");
-  rig_assert_message (&rig, GST_MESSAGE_WARNING, "\"gain\"", "float", NULL);
-  fail_unless_equals_int (rig_red (&rig), 50);
-  rig_set_params (&rig, "params,gain=2");
-  fail_unless_equals_int (rig_red (&rig), 200);
-  rig_set_params (&rig, NULL);
-  fail_unless_equals_int (rig_red (&rig), 100);
-  rig_assert_quiet (&rig);
+  RIG_PLAY ({ SET ("kernel", "gain"),
+                .params = "params,gain=(float)1.0,offset=(float)0.0" },
+      { SET ("params", "params,gain=0.5"),
+          .params = "params,gain=(float)0.5,offset=(float)0.0" },
+      { .red = 50 },
+      { SET ("params", "params,contrast=2.0"), .red = 50,
+          .warns = "gain|\"contrast\"|offset",
+          .params = "params,gain=(float)0.5,offset=(float)0.0" },
+      { SET ("params", "params,gain=(string)loud"), .red = 50,
+          .warns = "\"gain\"|float" },
+      { SET ("params", "params,gain=2"), .red = 200 },
+      { SET ("params", NULL), .red = 100 });
 }
 
 /* Before the first frame, wrong parameters are an error, either at the start or
  * with the frame. */
 TEST (params_that_are_wrong_fail_the_start)
 {
-  Rig rig;
-
-  rig_init (&rig, "kernel=gain");
-  rig_set_params (&rig, "params,nosuch=1.0");
-  rig_assert_fails (&rig, "gain", "nosuch");
-  rig_clear (&rig);
-
-  rig_init (&rig, "kernel=gain");
-  rig_start (&rig, RGBA_2X1);
-  rig_set_params (&rig, "params,nosuch=1.0");
-  fail_unless_equals_int (
-      gst_harness_push (rig.harness, gst_buffer_new_allocate (NULL, 8, NULL)),
-      GST_FLOW_ERROR);
-  rig_assert_message (&rig, GST_MESSAGE_ERROR, "gain", "nosuch", NULL);
-  rig_clear (&rig);
+  RIG_PLAY ({ SET ("kernel", "gain", "params", "params,nosuch=1.0"),
+                .fails = "gain|nosuch" },
+      { SET ("params", NULL) },
+      { SET ("params", "params,nosuch=1.0"), .fails = "gain|nosuch" });
 }
 
 /* The number and sizes of a kernel's parameters are known when it is loaded. */
 TEST (params_of_own_kernels_are_checked)
 {
-  g_auto (Rig) rig = { 0 };
-
-  rig_init (&rig, "name=f");
-  rig_set_params (&rig, "params,n=20");
-  g_object_set (rig.filter, "source", ADD, NULL);
-  rig_start (&rig, RGBA_2X1);
-  fail_unless_equals_int (rig_red (&rig), 120);
-  rig_set_params (&rig, "params,n=(gint64)30");
-  rig_assert_message (&rig, GST_MESSAGE_WARNING, "1 (n)", "own", NULL);
-  assert_params (&rig, "params,n=20");
-  rig_set_params (&rig, "params,n=30,m=30");
-  rig_assert_message (&rig, GST_MESSAGE_WARNING, "own", "has 2", NULL);
-  rig_set_params (&rig, NULL);
-  rig_assert_message (&rig, GST_MESSAGE_WARNING, "own", "has 0", NULL);
-  fail_unless_equals_int (rig_red (&rig), 120);
-  rig_set_params (&rig, "params,n=40");
-  fail_unless_equals_int (rig_red (&rig), 140);
-  rig_assert_quiet (&rig);
+  RIG_PLAY ({ SET ("params", "params,n=20", "source", ADD), .red = 120 },
+      { SET ("params", "params,n=(gint64)30"), .warns = "1 (n)|own",
+          .params = "params,n=20" },
+      { SET ("params", "params,n=30,m=30"), .warns = "own|has 2" },
+      { SET ("params", NULL), .warns = "own|has 0" }, { .red = 120 },
+      { SET ("params", "params,n=40"), .red = 140 });
 }
 
 /* A kernel and its parameters in one g_object_set() are one change, in any
  * order. */
 TEST (kernel_and_params_change_together)
 {
-  g_autoptr (GstStructure) one = gst_structure_from_string ("params,n=1", NULL);
-  g_autoptr (GstStructure) mix =
-      gst_structure_from_string ("params,n=5,f=2.0", NULL);
-  g_autoptr (GstStructure) gain =
-      gst_structure_from_string ("params,gain=0.5", NULL);
-  g_auto (Rig) rig = { 0 };
-
-  rig_init (&rig, "kernel=invert");
-  rig_start (&rig, RGBA_2X1);
-  fail_unless_equals_int (rig_red (&rig), 155);
-  g_object_set (rig.filter, "params", gain, "kernel", "gain", NULL);
-  fail_unless_equals_int (rig_red (&rig), 50);
-  g_object_set (rig.filter, "source", ADD, "params", one, NULL);
-  assert_params (&rig, "params,n=1");
-  fail_unless_equals_int (rig_red (&rig), 101);
-  g_object_set (rig.filter, "params", mix, "source", MIX, NULL);
-  fail_unless_equals_int (rig_red (&rig), 30);
-  g_object_set (
-      rig.filter, "params", gain, "source", NULL, "kernel", "gain", NULL);
-  fail_unless_equals_int (rig_red (&rig), 50);
-  g_object_set (rig.filter, "kernel", "invert", "params", NULL, NULL);
-  fail_unless_equals_int (rig_red (&rig), 155);
-  rig_assert_quiet (&rig);
+  RIG_PLAY ({ SET ("kernel", "invert"), .red = 155 },
+      { SET ("params", "params,gain=0.5", "kernel", "gain"), .red = 50 },
+      { SET ("source", ADD, "params", "params,n=1"), .red = 101,
+          .params = "params,n=1" },
+      { SET ("params", "params,n=5,f=2.0", "source", MIX), .red = 30 },
+      { SET ("params", "params,gain=0.5", "source", NULL, "kernel", "gain"),
+          .red = 50 },
+      { SET ("kernel", "invert", "params", NULL), .red = 155 });
 }
 
 /* The kernel and its parameters are set one after the other, with frames in
  * between. The last pair stays in use. */
 TEST (kernel_waits_for_its_params)
 {
-  g_auto (Rig) rig = { 0 };
-
-  rig_init (&rig, "name=f");
-  rig_set_params (&rig, "params,n=1");
-  g_object_set (rig.filter, "source", ADD, NULL);
-  rig_start (&rig, RGBA_2X1);
-  fail_unless_equals_int (rig_red (&rig), 101);
-
-  g_object_set (rig.filter, "source", MIX, NULL);
-  fail_unless_equals_int (rig_red (&rig), 101);
-  rig_assert_message (&rig, GST_MESSAGE_WARNING, "own", "2 param", NULL);
-  rig_set_params (&rig, "params,n=2"); /* for the kernel that runs */
-  fail_unless_equals_int (rig_red (&rig), 102);
-  rig_assert_quiet (&rig);
-  rig_set_params (&rig, "params,n=2,f=2.0"); /* for the kernel that waits */
-  fail_unless_equals_int (rig_red (&rig), 24);
-  rig_assert_quiet (&rig);
+  RIG_PLAY ({ SET ("params", "params,n=1", "source", ADD), .red = 101 },
+      { SET ("source", MIX), .red = 101, .warns = "own|2 param" },
+      /* These are for the kernel that runs, and then for the one that waits. */
+      { SET ("params", "params,n=2"), .red = 102 },
+      { SET ("params", "params,n=2,f=2.0"), .red = 24 });
 }
 
 TEST (params_wait_for_their_kernel)
 {
-  g_auto (Rig) rig = { 0 };
-
-  rig_init (&rig, "kernel=gain params=params,gain=0.5");
-  rig_start (&rig, RGBA_2X1);
-  fail_unless_equals_int (rig_red (&rig), 50);
-  rig_set_params (&rig, "params,n=5");
-  rig_assert_message (&rig, GST_MESSAGE_WARNING, "\"n\"", NULL);
-  fail_unless_equals_int (rig_red (&rig), 50);
-  g_object_set (rig.filter, "source", ADD, NULL);
-  fail_unless_equals_int (rig_red (&rig), 105);
-  rig_assert_quiet (&rig);
-
-  /* A kernel runs although other parameters were wrong before. */
-  rig_set_params (&rig, "params,n=5,more=7,and=8");
-  rig_assert_message (&rig, GST_MESSAGE_WARNING, "has 3", NULL);
-  g_object_set (rig.filter, "source",
-      KERNEL (", int n", "vkgdr_get (in, 0, x, y) - n"), NULL);
-  fail_unless_equals_int (rig_red (&rig), 95);
-  rig_assert_quiet (&rig);
+  RIG_PLAY ({ SET ("kernel", "gain", "params", "params,gain=0.5"), .red = 50 },
+      { SET ("params", "params,n=5"), .red = 50, .warns = "\"n\"" },
+      { SET ("source", ADD), .red = 105 },
+      /* A kernel runs although other parameters were wrong before. */
+      { SET ("params", "params,n=5,more=7,and=8"), .warns = "has 3" },
+      { SET ("source", KERNEL (", int n", "vkgdr_get (in, 0, x, y) - n")),
+          .red = 95 });
 }
 
 /* A source may have comments that are not UTF-8. */
 TEST (source_in_another_encoding)
 {
-  g_autofree gchar *path = NULL;
-  gint fd = g_file_open_tmp ("vkgdr-XXXXXX.cu", &path, NULL);
-  Rig rig;
-
-  fail_unless (fd >= 0);
-  close (fd);
-  fail_unless (g_file_set_contents (path,
-      "// Gr\xfc\xdf"
-      "e\n" SEVEN,
-      -1, NULL));
-  rig_init (&rig, "name=f");
-  g_object_set (rig.filter, "location", path, NULL);
-  rig_start (&rig, RGBA_2X1);
-  fail_unless_equals_int (rig_red (&rig), 7);
-  rig_clear (&rig);
-  g_unlink (path);
+  RIG_PLAY ({ WRITE ("kernel.cu", "// Gr\xfc\xdf"
+                                  "e\n" SEVEN),
+      SET ("location", "FOLDER/kernel.cu"), .red = 7 });
 }
 
 /* Parameters that were set with a kernel that does not compile are used with
  * the next kernel. */
 TEST (kernel_and_params_that_fail_together)
 {
-  g_autoptr (GstStructure) mix =
-      gst_structure_from_string ("params,n=5,f=2.0", NULL);
-  g_auto (Rig) rig = { 0 };
-
-  rig_init (&rig, "kernel=gain params=params,gain=0.5");
-  rig_start (&rig, RGBA_2X1);
-  fail_unless_equals_int (rig_red (&rig), 50);
-  g_object_set (rig.filter, "source", "nonsense", "params", mix, NULL);
-  rig_assert_message (&rig, GST_MESSAGE_WARNING, "nonsense", NULL);
-  fail_unless_equals_int (rig_red (&rig), 50);
-  assert_params (&rig, "params,gain=(float)0.5,offset=(float)0.0");
-  g_object_set (rig.filter, "source", MIX, NULL);
-  fail_unless_equals_int (rig_red (&rig), 30);
-  assert_params (&rig, "params,n=5,f=2.0");
-  rig_assert_quiet (&rig);
+  RIG_PLAY ({ SET ("kernel", "gain", "params", "params,gain=0.5"), .red = 50 },
+      { SET ("source", "nonsense", "params", "params,n=5,f=2.0"), .red = 50,
+          .warns = "nonsense",
+          .params = "params,gain=(float)0.5,offset=(float)0.0" },
+      { SET ("source", MIX), .red = 30, .params = "params,n=5,f=2.0" });
 }
 
 /* Parameters are kept when the element is stopped. */
 TEST (params_outlive_a_stop)
 {
-  g_auto (Rig) rig = { 0 };
-
-  rig_init (&rig, "kernel=gain params=params,gain=0.5");
-  rig_set_params (&rig, "params,gain=0.25");
-  rig_start (&rig, RGBA_2X1);
-  fail_unless_equals_int (rig_red (&rig), 25);
-  gst_element_set_state (rig.harness->element, GST_STATE_NULL);
-  assert_params (&rig, "params,gain=(float)0.25,offset=(float)0.0");
-  rig_start (&rig, RGBA_2X1);
-  fail_unless_equals_int (rig_red (&rig), 25);
+  RIG_PLAY ({ SET ("kernel", "gain", "params", "params,gain=0.25"), .red = 25 },
+      { .stops = TRUE,
+          .red = 25,
+          .params = "params,gain=(float)0.25,offset=(float)0.0" });
 }
 
 typedef struct {
-  GstElement *filter;
+  Rig *rig;
   gint stop;  /* atomic */
-  guint8 red; /* the result with the last kernel and parameters */
+  guint last; /* the last row of `changes` that was set */
 } Setter;
+
+static const Step changes[] = {
+  { SET ("params", "params,gain=0.5", "kernel", "gain"), .red = 50 },
+  { SET ("params", "params,gain=0.25"), .red = 25 },
+  { SET ("kernel", "copy", "params", NULL), .red = 100 },
+};
 
 static gpointer
 set_all_the_time (gpointer user_data)
 {
-  const guint8 results[] = { 50, 25, 100 };
   Setter *setter = user_data;
-  g_autoptr (GstStructure) gain =
-      gst_structure_from_string ("params,gain=0.5", NULL);
-  g_autoptr (GstStructure) less =
-      gst_structure_from_string ("params,gain=0.25", NULL);
   guint i;
 
   for (i = 0; !g_atomic_int_get (&setter->stop); i++) {
-    GstStructure *params = NULL;
+    g_autoptr (GstStructure) params = NULL;
 
-    if (i % 3 == 0)
-      g_object_set (setter->filter, "params", gain, "kernel", "gain", NULL);
-    else if (i % 3 == 1)
-      g_object_set (setter->filter, "params", less, NULL);
-    else
-      g_object_set (setter->filter, "kernel", "copy", "params", NULL, NULL);
-    setter->red = results[i % 3];
-    g_object_get (setter->filter, "params", &params, NULL);
-    g_clear_pointer (&params, gst_structure_free);
+    setter->last = i % G_N_ELEMENTS (changes);
+    rig_set (setter->rig, changes[setter->last].set);
+    g_object_get (setter->rig->filter, "params", &params, NULL);
     g_usleep (500);
   }
   return NULL;
@@ -623,15 +422,13 @@ set_all_the_time (gpointer user_data)
  * effect: on a slow machine, the next change is made before that. */
 TEST (params_from_another_thread)
 {
-  Setter setter = { .red = 100 };
-  GThread *thread;
   g_auto (Rig) rig = { 0 };
+  Setter setter = { .rig = &rig };
+  GThread *thread;
   guint i;
 
   rig_init (&rig, "kernel=copy");
-  rig_start (&rig, RGBA_2X1);
-  fail_unless_equals_int (rig_red (&rig), 100);
-  setter.filter = rig.filter;
+  rig_step (&rig, &(const Step){ .red = 100 });
   thread = g_thread_new ("setter", set_all_the_time, &setter);
   for (i = 0; i < (test_is_slow () ? 50 : 200); i++) {
     guint8 red = rig_red_now (&rig);
@@ -640,23 +437,21 @@ TEST (params_from_another_thread)
   }
   g_atomic_int_set (&setter.stop, TRUE);
   g_thread_join (thread);
-  fail_unless_equals_int (rig_red (&rig), setter.red);
-  rig_assert_quiet (&rig);
+  rig_step (&rig, &(const Step){ .red = changes[setter.last].red });
 }
 
 /* A busy processor must not fail kernels of the software device. */
 TEST (kernel_timeout)
 {
-  guint timeout;
+  guint timeout, wanted = test_is_software () ? 0 : 10000;
   g_auto (Rig) rig = { 0 };
 
   rig_init (&rig, "kernel=copy");
   rig_start (&rig, RGBA_2X1);
   g_object_get (rig.filter, "kernel-timeout", &timeout, NULL);
-  fail_unless_equals_int (timeout, test_is_software () ? 0 : 10000);
-  gst_element_set_state (rig.harness->element, GST_STATE_NULL);
-  g_object_set (rig.filter, "kernel-timeout", 5000, NULL);
-  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (timeout, wanted);
+  rig_step (
+      &rig, &(const Step){ .stops = TRUE, SET ("kernel-timeout", "5000") });
   g_object_get (rig.filter, "kernel-timeout", &timeout, NULL);
   fail_unless_equals_int (timeout, 5000);
 }

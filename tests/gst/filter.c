@@ -285,67 +285,6 @@ TEST (in_place_changes)
   }
 }
 
-/* Checks the metadata of a buffer, in place and in another buffer. */
-TEST_LOOP (metadata, 2)
-{
-  g_autoptr (GstHarness) h =
-      harness_new_filter ("kernel", __i__ ? "blur" : "invert");
-  g_autoptr (GstCaps) reference =
-      gst_caps_new_empty_simple ("timestamp/x-test");
-  GstBuffer *in = buffer_new (64 * 48 * 4, 0), *out;
-  GstVideoRegionOfInterestMeta *roi;
-
-  gst_harness_set_src_caps_str (
-      h, "video/x-raw" VKGDR ",format=RGBA,width=64,height=48,framerate=1/1");
-  GST_BUFFER_PTS (in) = 5 * GST_SECOND;
-  GST_BUFFER_DURATION (in) = GST_SECOND;
-  GST_BUFFER_OFFSET (in) = 5;
-  GST_BUFFER_FLAG_SET (in, GST_BUFFER_FLAG_MARKER);
-  gst_buffer_add_reference_timestamp_meta (in, reference, 42, 43);
-  gst_buffer_add_video_region_of_interest_meta (in, "face", 1, 2, 3, 4);
-  out = gst_harness_push_and_pull (h, in);
-
-  fail_unless_equals_uint64 (GST_BUFFER_PTS (out), 5 * GST_SECOND);
-  fail_unless_equals_uint64 (GST_BUFFER_DURATION (out), GST_SECOND);
-  fail_unless_equals_uint64 (GST_BUFFER_OFFSET (out), 5);
-  fail_unless (GST_BUFFER_FLAG_IS_SET (out, GST_BUFFER_FLAG_MARKER));
-  fail_unless_equals_uint64 (
-      gst_buffer_get_reference_timestamp_meta (out, reference)->timestamp, 42);
-  roi = gst_buffer_get_video_region_of_interest_meta_id (out, 0);
-  if (!roi)
-    roi = (GstVideoRegionOfInterestMeta *) gst_buffer_get_meta (
-        out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
-  fail_unless (roi != NULL);
-  fail_unless_equals_int (roi->w, 3);
-  fail_unless_equals_int (
-      gst_buffer_get_n_meta (out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE),
-      1);
-  gst_buffer_unref (out);
-}
-
-/* Before GStreamer 1.28, a region of interest would be at the wrong place in a
- * turned or mirrored picture, so it is dropped. Other metas stay. */
-TEST_LOOP (flip_drops_regions, 8)
-{
-  g_autofree gchar *params = g_strdup_printf ("params,method=(int)%d", __i__);
-  g_autoptr (GstHarness) h = harness_new_filter ("kernel", "flip");
-  g_autoptr (GstCaps) reference =
-      gst_caps_new_empty_simple ("timestamp/x-test");
-  GstBuffer *in = buffer_new (48 * 48 * 4, 0), *out;
-
-  gst_util_set_object_arg (G_OBJECT (h->element), "params", params);
-  gst_harness_set_src_caps_str (
-      h, "video/x-raw" VKGDR ",format=RGBA,width=48,height=48,framerate=1/1");
-  gst_buffer_add_reference_timestamp_meta (in, reference, 42, 43);
-  gst_buffer_add_video_region_of_interest_meta (in, "face", 1, 2, 3, 4);
-  out = gst_harness_push_and_pull (h, in);
-  fail_unless_equals_int (
-      gst_buffer_get_n_meta (out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE),
-      __i__ == 0 || GST_CHECK_VERSION (1, 27, 0));
-  fail_unless (gst_buffer_get_reference_timestamp_meta (out, reference));
-  gst_buffer_unref (out);
-}
-
 TEST_FIXTURE (NULL, NULL);
 
 /* A tee sends the same buffer to two branches. The filter in one branch does

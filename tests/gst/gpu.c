@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <gio/gio.h>
 #include <glib/gstdio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <vkgdr/kernel.h>
 
@@ -322,21 +321,4 @@ TEST_LOOP (capture_beside_a_pipeline, G_N_ELEMENTS (capture_modes))
   gst_element_set_state (pipeline, GST_STATE_NULL);
 }
 
-/* A child process finds out whether there is a GPU, because each test is forked
- * from this process, and CUDA does not work in a process that is forked after
- * CUDA was started. */
-static void
-require_gpu (void)
-{
-  int status = 1;
-  pid_t child = fork ();
-
-  if (child == 0)
-    _exit (vkgdr_driver_load () && !vkgdr_driver_is_software () ? 0 : 1);
-  if (child < 0 || waitpid (child, &status, 0) != child || status != 0) {
-    g_print ("there is no NVIDIA GPU\n");
-    exit (77); /* for Meson, this means skipped */
-  }
-}
-
-TEST_REQUIRE (require_gpu);
+TEST_REQUIRE (test_require_gpu);

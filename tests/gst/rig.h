@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * rig.h: a cudafilter to which a test pushes frames, and its messages
+ * rig.h: a cudafilter to which a test pushes frames, step by step
  *
  * The frames are in ordinary memory at both ends, because vkgdrupload and
  * vkgdrdownload are around the filter.
+ *
+ *   RIG_PLAY ({ SET ("kernel", "invert"), .red = 155 },
+ *       { SET ("source", "nonsense"), .red = 155, .warns = "source|nonsense"
+ * });
  */
 
 #ifndef __TEST_RIG_H__
 #define __TEST_RIG_H__
 
-#include <gst/check/gstharness.h>
+#include "folder.h"
+#include "table.h"
 
 G_BEGIN_DECLS
 
@@ -17,7 +22,9 @@ typedef struct {
   GstHarness *harness;
   GstElement *filter;
   GstBus *bus;
-  guint n; /* number of frames that were pushed, one for each second */
+  guint n;    /* number of frames that were pushed, one for each second */
+  guint8 red; /* of the last frame */
+  gboolean is_started, is_held;
 } Rig;
 
 /* The caps of the frames of two pixels that rig_red () pushes. */
@@ -38,11 +45,57 @@ typedef struct {
 #define ADD KERNEL (", int n", "vkgdr_get (in, 0, x, y) + n")
 #define MIX KERNEL (", int n, float f", "(int) ((n + 10) * f)")
 #define SEVEN KERNEL ("", "7")
+#define EIGHT KERNEL ("", "8")
+
+/* One step of a test. Its fields act in this order. Fields that are not set do
+ * nothing. A step without `warns` must cause no warning. In the values of
+ * properties, FOLDER is the folder of the test. */
+typedef struct {
+  gboolean stops; /* the filter stops; it starts again after `set` */
+  enum { HOLD = 1, RELEASE } compiler; /* see rig_use_slow_compiler () */
+  const gchar *write[7]; /* files of the folder: names and texts, or NULL */
+  const gchar
+      *link[3]; /* a symbolic link of the folder: its name, its target */
+  guint rest;   /* milliseconds to wait */
+  const gchar *set[18]; /* properties and their values in the syntax of
+                         * gst-launch-1.0, or NULL; all in one change */
+  const gchar *fails;   /* the error of the start, or else of the next frame */
+  guint8 red;           /* red of the next frames */
+  guint8 becomes;       /* red of a later frame; before, it stays */
+  const gchar *warns, *tells; /* parts of a warning, and of an info */
+  const gchar *params;        /* the value of the property */
+} Step;
+
+#define SET(...) .set = { __VA_ARGS__ }
+#define WRITE(...) .write = { __VA_ARGS__ }
+
+/* Makes a filter, and takes the steps. It starts after the first one's `set`.
+ */
+void rig_play (const Step *steps, guint n);
+#define RIG_PLAY(...) \
+  G_STMT_START \
+  { \
+    static const Step steps_[] = { __VA_ARGS__ }; \
+\
+    rig_play (steps_, G_N_ELEMENTS (steps_)); \
+  } \
+  G_STMT_END
+
+/* If TRUE, a step writes to a file that exists, instead of replacing it. */
+extern gboolean rig_rewrites;
+
+/* A checked fixture beside folder_setup (): the compiler of the software device
+ * waits from a step with HOLD to a step with RELEASE. Frames and setters must
+ * not wait for it. */
+void rig_use_slow_compiler (void);
 
 /* Makes a filter with @properties in the syntax of gst-launch-1.0. It is
  * stopped, so that a test can set properties before rig_start (). */
 void rig_init (Rig *rig, const gchar *properties);
 void rig_start (Rig *rig, const gchar *caps);
+void rig_step (Rig *rig, const Step *step);
+/* Sets properties as one g_object_set () does. */
+void rig_set (Rig *rig, const gchar *const *set);
 void rig_clear (Rig *rig);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Rig, rig_clear)
 
@@ -50,40 +103,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Rig, rig_clear)
  * Returns the frame that comes out, which the caller frees. */
 guint8 *rig_push (Rig *rig, const guint8 *data, gsize size);
 
-/* Pushes a frame of RGBA_2X1 with the pixel 100, 60, 20, 255. Returns red of
- * the result. */
-guint8 rig_red (Rig *rig);
-
-/* The same, without waiting for the properties. */
+/* Pushes a frame of RGBA_2X1 with the pixel 100, 60, 20, 255, at once. Returns
+ * red of the result. */
 guint8 rig_red_now (Rig *rig);
-
-/* Sets the property `params` to a structure with this text, or to NULL. */
-void rig_set_params (Rig *rig, const gchar *text);
-
-/* Returns the text of the property `params`, which the caller frees. */
-gchar *rig_get_params (Rig *rig);
-
-/* Returns the text of the next message of this type within @ms milliseconds,
- * which the caller frees, or NULL. Messages about the device are ignored. Fails
- * if a warning comes before a message of the type info. */
-gchar *rig_wait_message (Rig *rig, GstMessageType type, guint ms);
-
-/* Fails unless there is a message that contains all words, which end with
- * NULL. */
-void rig_assert_message (Rig *rig, GstMessageType type, ...);
-
-/* Fails if there is a warning. */
-void rig_assert_quiet (Rig *rig);
-
-/* Fails unless the filter does not start, with an error that contains all
- * words. */
-#define rig_assert_fails(rig, ...) \
-  G_STMT_START \
-  { \
-    gst_element_set_state ((rig)->harness->element, GST_STATE_PAUSED); \
-    rig_assert_message (rig, GST_MESSAGE_ERROR, __VA_ARGS__, NULL); \
-  } \
-  G_STMT_END
 
 G_END_DECLS
 

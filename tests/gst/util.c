@@ -6,6 +6,8 @@
 #include "util.h"
 
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <gst/base/gstpushsrc.h>
 
 #include "driver.h"
@@ -442,18 +444,18 @@ test_play_error (GstElement *pipeline)
 }
 
 GError *
-test_play_error_with (GstElement *pipeline, const gchar *word)
+test_play_error_with (GstElement *pipeline, const gchar *parts)
 {
   g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   GError *error = NULL;
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  while (!error || !strstr (error->message, word)) {
+  while (!error || !test_contains (error->message, parts)) {
     g_autoptr (GstMessage) message =
         gst_bus_timed_pop_filtered (bus, 50 * GST_SECOND, GST_MESSAGE_ERROR);
 
-    fail_unless (message != NULL, "no error has \"%s\"; the last one: %s", word,
-        error ? error->message : "none");
+    fail_unless (message != NULL, "no error has \"%s\"; the last one: %s",
+        parts, error ? error->message : "none");
     g_clear_error (&error);
     gst_message_parse_error (message, &error, NULL);
   }
@@ -667,6 +669,36 @@ test_is_software (void)
 
   gst_clear_object (&context);
   return software;
+}
+
+/* A child process looks for the device, because each test is forked from this
+ * process, and CUDA does not work in a process that is forked after CUDA was
+ * started. */
+static void
+require_driver (gboolean software)
+{
+  int status = 1;
+  pid_t child = fork ();
+
+  if (child == 0)
+    _exit (!vkgdr_driver_load () || vkgdr_driver_is_software () != software);
+  if (child < 0 || waitpid (child, &status, 0) != child || status != 0) {
+    g_print ("skipped: %s\n",
+        software ? "not the software device" : "there is no NVIDIA GPU");
+    exit (77); /* for Meson, this means skipped */
+  }
+}
+
+void
+test_require_software (void)
+{
+  require_driver (TRUE);
+}
+
+void
+test_require_gpu (void)
+{
+  require_driver (FALSE);
 }
 
 gboolean

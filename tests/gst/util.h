@@ -138,10 +138,10 @@ GError *test_play_result (GstElement *pipeline);
 /* The same, but fails the test if there is no error. */
 GError *test_play_error (GstElement *pipeline);
 
-/* Plays until an error whose message has @word, and stops. Other errors may
- * come first: a source that finds no caps posts one, and then ends its stream.
- */
-GError *test_play_error_with (GstElement *pipeline, const gchar *word);
+/* Plays until an error whose message contains @parts (see test_contains ()),
+ * and stops. Other errors may come first: a source that finds no caps posts
+ * one, and then ends its stream. */
+GError *test_play_error_with (GstElement *pipeline, const gchar *parts);
 
 /* Pulls all buffers of the appsink named "sink" until EOS, and stops the
  * pipeline. The caller frees them. */
@@ -177,6 +177,11 @@ void test_spy_install (GstVkgdrContext *context);
 
 /* Whether the default device is the software device. Opens the device. */
 gboolean test_is_software (void);
+
+/* For TEST_REQUIRE: skip the program unless the default device is the software
+ * device, or unless it is an NVIDIA GPU. */
+void test_require_software (void);
+void test_require_gpu (void);
 
 /* Whether the default device has a window. Opens the device. If there is no
  * window, prints that the test is skipped, because there is nothing to

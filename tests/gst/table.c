@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * table.c: see table.h
+ */
+
+#include "table.h"
+
+#define N_FRAMES 3
+
+/* --- bytes --------------------------------------------------------------- */
+
+static GstHarness *
+harness_of (const gchar *elements)
+{
+  return test_context ? test_harness_parse (elements)
+                      : gst_harness_new_parse (elements);
+}
+
+/* The size of a frame with @caps, or @size if they are no video. */
+static gsize
+frame_size (GstCaps *caps, gsize size)
+{
+  GstVideoInfo info;
+
+  if (size == 0 && gst_video_info_from_caps (&info, caps))
+    size = GST_VIDEO_INFO_SIZE (&info);
+  fail_unless (size > 0, "%" GST_PTR_FORMAT, caps);
+  return size;
+}
+
+static GstBuffer *
+make_input (GstCaps *caps, guint8 *data, gsize size, guint frame)
+{
+  GstCapsFeatures *features = gst_caps_get_features (caps, 0);
+  GstBuffer *buffer;
+
+  test_fill (data, size, frame);
+  if (gst_caps_features_contains (
+          features, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY)) {
+    buffer = gst_buffer_new ();
+    gst_buffer_append_memory (buffer, test_memory_new (test_context, size));
+    gst_buffer_fill (buffer, 0, data, size);
+  } else {
+    buffer = gst_buffer_new_memdup (data, size);
+  }
+  GST_BUFFER_PTS (buffer) = frame * GST_SECOND;
+  return buffer;
+}
+
+static void
+check_output_caps (const TestFlow *row, GstCaps *got)
+{
+  g_autoptr (GstCaps) wanted =
+      gst_caps_from_string (row->output ? row->output : row->caps);
+
+  fail_unless (wanted != NULL);
+  fail_unless (row->output ? gst_caps_is_subset (got, wanted)
+                           : gst_caps_is_equal (got, wanted),
+      "%s: %s is not %s", row->elements, gst_caps_to_string (got),
+      gst_caps_to_string (wanted));
+  if (row->lacks)
+    fail_if (
+        gst_structure_has_field (gst_caps_get_structure (got, 0), row->lacks));
+}
+
+static void
+check_output (const TestFlow *row, GstHarness *h, GstBuffer *buffer,
+    const guint8 *in, guint frame)
+{
+  g_autoptr (GstCaps) caps = gst_pad_get_current_caps (h->sinkpad);
+  gsize size = frame_size (caps, row->size), i;
+  GstMapInfo map;
+
+  fail_unless (buffer != NULL, "%s gives no buffer", row->elements);
+  check_output_caps (row, caps);
+  fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), frame * GST_SECOND);
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  fail_unless_equals_uint64 (map.size, size);
+  for (i = 0; i < size; i++)
+    test_check_byte (i, map.data[i], row->byte ? row->byte (in, i) : in[i]);
+  gst_buffer_unmap (buffer, &map);
+}
+
+void
+test_check_flow (const TestFlow *row)
+{
+  g_autoptr (GstHarness) h = harness_of (row->elements);
+  g_autoptr (GstCaps) caps = gst_caps_from_string (row->caps);
+  gsize size = frame_size (caps, row->size);
+  g_autofree guint8 *in = g_malloc (size);
+  guint i;
+
+  if (row->downstream)
+    gst_harness_set_sink_caps_str (h, row->downstream);
+  gst_harness_set_src_caps (h, gst_caps_ref (caps));
+  for (i = 0; i < N_FRAMES; i++) {
+    g_autoptr (GstBuffer) buffer =
+        gst_harness_push_and_pull (h, make_input (caps, in, size, i));
+
+    check_output (row, h, buffer, in, i);
+  }
+}
+
+guint8 *
+test_push (GstHarness *h, gconstpointer data, gsize size, gsize out_size)
+{
+  guint8 *out = g_malloc (out_size);
+  g_autoptr (GstBuffer) buffer =
+      gst_harness_push_and_pull (h, gst_buffer_new_memdup (data, size));
+
+  fail_unless (buffer != NULL);
+  fail_unless_equals_uint64 (gst_buffer_get_size (buffer), out_size);
+  fail_unless_equals_uint64 (
+      gst_buffer_extract (buffer, 0, out, out_size), out_size);
+  return out;
+}
+
+/* --- errors and queries -------------------------------------------------- */
+
+void
+test_check_error (const TestError *row)
+{
+  g_autoptr (GstElement) pipeline = test_launch ("%s", row->pipeline);
+  g_autoptr (GError) error = test_play_error_with (pipeline, row->parts);
+
+  if (row->domain)
+    fail_unless (g_error_matches (error, row->domain (), row->code),
+        "%s, %d: %s", g_quark_to_string (error->domain), error->code,
+        error->message);
+}
+
+void
+test_check_query (const TestQuery *row)
+{
+  g_autoptr (GstHarness) h = harness_of (row->elements);
+  g_autoptr (GstCaps) caps = gst_caps_from_string (row->caps), answer = NULL;
+
+  fail_unless (caps != NULL);
+  answer = gst_pad_peer_query_caps (h->srcpad, caps);
+  fail_unless (gst_caps_is_empty (answer) != row->is_accepted, "%s: %s",
+      row->elements, gst_caps_to_string (answer));
+  fail_unless (
+      gst_pad_peer_query_accept_caps (h->srcpad, caps) == row->is_accepted,
+      "%s: %s", row->elements, row->caps);
+}
+
+/* --- messages ------------------------------------------------------------ */
+
+GstBus *
+test_add_bus (GstElement *element)
+{
+  GstBus *bus = gst_bus_new ();
+
+  gst_element_set_bus (element, bus);
+  return bus;
+}
+
+static gboolean
+tells_of_the_device (const gchar *text)
+{
+  return strstr (text, "No NVIDIA GPU") || strstr (text, "Buffers are staged");
+}
+
+gchar *
+test_pop_message (GstBus *bus, GstMessageType type, guint ms)
+{
+  GstMessageType types =
+      type == GST_MESSAGE_INFO ? type | GST_MESSAGE_WARNING : type;
+
+  for (;;) {
+    g_autoptr (GstMessage) message =
+        gst_bus_timed_pop_filtered (bus, ms * GST_MSECOND, types);
+    g_autoptr (GError) error = NULL;
+
+    if (!message)
+      return NULL;
+    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING)
+      gst_message_parse_warning (message, &error, NULL);
+    else if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_INFO)
+      gst_message_parse_info (message, &error, NULL);
+    else
+      gst_message_parse_error (message, &error, NULL);
+    if (tells_of_the_device (error->message))
+      continue;
+    fail_unless (
+        GST_MESSAGE_TYPE (message) == type, "warning: %s", error->message);
+    return g_strdup (error->message);
+  }
+}
+
+void
+test_assert_message (GstBus *bus, GstMessageType type, const gchar *parts)
+{
+  g_autofree gchar *text = test_pop_message (bus, type, 20000);
+
+  fail_unless (text != NULL, "there is no message");
+  test_assert_contains (text, parts);
+}
+
+void
+test_assert_no_message (GstBus *bus, GstMessageType type)
+{
+  g_autofree gchar *text = test_pop_message (bus, type, 0);
+
+  fail_unless (text == NULL, "%s", text);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * table.h: rows of tables that say what elements do, and the functions that
+ * check a row
+ *
+ *   static const TestFlow flows[] = {
+ *     { "vkgdrupload ! vkgdrdownload",
+ *         "video/x-raw,format=RGBA,width=64,height=48,framerate=1/1" },
+ *   };
+ *
+ *   TEST_LOOP (flows, G_N_ELEMENTS (flows))
+ *   {
+ *     test_check_flow (&flows[__i__]);
+ *   }
+ */
+
+#ifndef __TEST_TABLE_H__
+#define __TEST_TABLE_H__
+
+#include "util.h"
+
+G_BEGIN_DECLS
+
+/* "These elements give these caps and bytes." The elements use @test_context if
+ * there is one. The input is frames of pattern 0, 1 and 2 (see test_fill ()),
+ * in memory of @test_context if the caps have the feature of that memory. */
+typedef struct {
+  const gchar *elements; /* as for gst-launch-1.0 */
+  const gchar *caps;     /* of the input */
+  const gchar *output;   /* caps that include the output's; NULL: the output has
+                          * the caps of the input */
+  /* Byte @i of the output for the input @in. NULL: bytes are not changed. */
+  guint8 (*byte) (const guint8 *in, gsize i);
+  const gchar *downstream; /* caps that the sink accepts, or NULL: any */
+  const gchar *lacks;      /* a field that the output's caps lack, or NULL */
+  gsize size; /* the bytes of an input and of an output that are no video */
+} TestFlow;
+
+void test_check_flow (const TestFlow *row);
+
+/* "This pipeline fails with this error." Other errors may come before. */
+typedef struct {
+  const gchar *pipeline;   /* as for gst-launch-1.0 */
+  const gchar *parts;      /* parts of the message, separated by "|" */
+  GQuark (*domain) (void); /* of the error, or NULL: any */
+  gint code;
+} TestError;
+
+void test_check_error (const TestError *row);
+
+/* "The sink pad of these elements accepts these caps", or not. Both an
+ * accept-caps query and a caps query say so. */
+typedef struct {
+  const gchar *elements; /* as for gst-launch-1.0 */
+  const gchar *caps;
+  gboolean is_accepted;
+} TestQuery;
+
+void test_check_query (const TestQuery *row);
+
+/* Pushes a copy of @data. Returns the bytes of the buffer that comes out, which
+ * the caller frees. Fails the test unless there are @out_size bytes. */
+guint8 *test_push (
+    GstHarness *h, gconstpointer data, gsize size, gsize out_size);
+
+/* Returns a bus for the messages of @element, which is in no pipeline. */
+GstBus *test_add_bus (GstElement *element);
+
+/* Returns the text of the next error, warning or info on @bus within @ms
+ * milliseconds, which the caller frees, or NULL. Messages that tell of the
+ * device are ignored. Fails the test if a warning comes before an info. */
+gchar *test_pop_message (GstBus *bus, GstMessageType type, guint ms);
+
+/* Fails the test unless there is such a message, which contains @parts. */
+void test_assert_message (GstBus *bus, GstMessageType type, const gchar *parts);
+
+/* Fails the test if there is such a message. */
+void test_assert_no_message (GstBus *bus, GstMessageType type);
+
+G_END_DECLS
+
+#endif /* __TEST_TABLE_H__ */
