@@ -71,7 +71,6 @@ class Array(Handle, ContextDependent):
         self._owned = True
 
     def free(self) -> None:
-        """Frees the memory now."""
         if self._owned:
             self._owned = False
             self._release("cuArrayDestroy", self.handle)

@@ -131,7 +131,6 @@ class Context(Handle):
             cu.raw("cuCtxPopCurrent")(ctypes.byref(current))
 
     def detach(self) -> None:
-        """Decrements the reference count of the context, which is deleted at 0."""
         if not self._valid:
             raise error("context::detach", INVALID_CONTEXT, "cannot detach from invalid context")
         was_current = current_context() is self
@@ -150,7 +149,6 @@ class Context(Handle):
                 pass  # the context or the driver has ended
 
     def push(self) -> None:
-        """Makes this context current in this thread, on top of the stack."""
         _pop_current()
         try:
             cu.cuCtxPushCurrent(self.handle)
@@ -161,7 +159,6 @@ class Context(Handle):
 
     @staticmethod
     def pop() -> None:
-        """Removes the current context from the stack of this thread."""
         if not _stack.contexts:
             raise error("context::pop", INVALID_CONTEXT, "cannot pop non-current context")
         _pop_current()
@@ -272,7 +269,6 @@ class Device(Handle):
         return compute_mode(value) if attr == device_attribute.COMPUTE_MODE else value
 
     def get_attributes(self) -> Dict[Any, Any]:
-        """All attributes that the driver knows."""
         result = {}
         for attribute in device_attribute:
             try:
@@ -287,7 +283,6 @@ class Device(Handle):
         return self.get_attribute(getattr(device_attribute, name.upper()))
 
     def make_context(self, flags: int = 0) -> Context:
-        """Makes a context and pushes it on the stack of this thread."""
         return Context(self, flags)
 
     def retain_primary_context(self) -> Context:

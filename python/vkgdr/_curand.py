@@ -2,6 +2,7 @@
 """The functions of cuRAND that PyCUDA's curandom takes from its module _driver."""
 
 import ctypes
+import functools
 from typing import Any, Tuple
 
 from ._constants import direction_vector_set
@@ -47,9 +48,5 @@ def _get_direction_vectors(set: int, dst: Any, count: int) -> None:  # noqa: A00
     _copy_table(f"curandGetDirectionVectors{bits}", bits * bits // 8, dst, count, int(set))
 
 
-def _get_scramble_constants32(dst: Any, count: int) -> None:
-    _copy_table("curandGetScrambleConstants32", 4, dst, count)
-
-
-def _get_scramble_constants64(dst: Any, count: int) -> None:
-    _copy_table("curandGetScrambleConstants64", 8, dst, count)
+_get_scramble_constants32 = functools.partial(_copy_table, "curandGetScrambleConstants32", 4)
+_get_scramble_constants64 = functools.partial(_copy_table, "curandGetScrambleConstants64", 8)

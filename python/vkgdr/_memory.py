@@ -132,7 +132,6 @@ def retry(allocate: Callable[..., Any], *arguments: Any) -> Any:
 
 @also_named(size="bytes")
 def mem_alloc(bytes: int) -> DeviceAllocation:  # noqa: A002
-    """Allocates device memory."""
     return DeviceAllocation._make(uint(bytes), retry, get, "cuMemAlloc", "D", bytes)
 
 
@@ -155,7 +154,6 @@ mem_get_address_range = call("cuMemGetAddressRange", "ptr", "Dz")
 
 
 def mem_get_ipc_handle(devptr: Any) -> bytearray:
-    """A handle of memory, for IPCMemoryHandle in another process."""
     handle = IpcHandle()
     cu.cuIpcGetMemHandle(ctypes.byref(handle), devptr)
     return bytearray(handle)
@@ -193,23 +191,21 @@ memcpy_dtod_async = call("cuMemcpyDtoDAsync", "dest, src, size, stream=None")
 
 
 def memcpy_htod(dest: Any, src: Any) -> None:
-    """Copies a buffer of Python, as a whole, to the device."""
     cu.cuMemcpyHtoD(dest, *host_range(src))
 
 
 def memcpy_htod_async(dest: Any, src: Any, stream: Any = None) -> None:
-    """The same on a stream. The buffer should be page-locked, and must stay alive."""
+    """The buffer should be page-locked, and must stay alive."""
     cu.cuMemcpyHtoDAsync(dest, *host_range(src), stream)
 
 
 def memcpy_dtoh(dest: Any, src: Any) -> None:
-    """Fills a buffer of Python, as a whole, with memory of the device."""
     address, size = host_range(dest, True)
     cu.cuMemcpyDtoH(address, src, size)
 
 
 def memcpy_dtoh_async(dest: Any, src: Any, stream: Any = None) -> None:
-    """The same on a stream. The buffer should be page-locked, and must stay alive."""
+    """The buffer should be page-locked, and must stay alive."""
     address, size = host_range(dest, True)
     cu.cuMemcpyDtoHAsync(address, src, size, stream)
 
@@ -225,7 +221,6 @@ memcpy_peer_async = call(
 
 @also_named(buffer="bf_obj")
 def to_device(bf_obj: Any) -> DeviceAllocation:
-    """Allocates memory for a buffer of Python, and copies the buffer there."""
     data = memoryview(bf_obj)
     result = mem_alloc(data.nbytes)
     memcpy_htod(result, data if data.c_contiguous else data.tobytes())
@@ -233,14 +228,12 @@ def to_device(bf_obj: Any) -> DeviceAllocation:
 
 
 def from_device(devptr: Any, shape: Any, dtype: Any, order: str = "C") -> Any:
-    """A new array with the data at an address of the device."""
     result: Any = np.empty(shape, dtype, order)  # type: ignore[call-overload]
     memcpy_dtoh(result, devptr)
     return result
 
 
 def from_device_like(devptr: Any, other_ary: Any) -> Any:
-    """The same, with the shape, the dtype and the order of another array."""
     result = np.empty_like(other_ary)
     memcpy_dtoh(result, devptr)
     return result

@@ -311,17 +311,15 @@ class Function(Handle):
 
     def prepared_call(self, grid: Sequence[int], block: Sequence[int], *args: Any,
                       shared_size: int = 0) -> None:
-        """Launches with arguments of the types of prepare()."""
         self._launch_prepared(grid, block, None, args, shared_size)
 
     def prepared_async_call(self, grid: Sequence[int], block: Sequence[int], stream: Any,
                             *args: Any, shared_size: int = 0) -> None:
-        """The same on a stream."""
         self._launch_prepared(grid, block, stream, args, shared_size)
 
     def prepared_timed_call(self, grid: Sequence[int], block: Sequence[int], *args: Any,
                             shared_size: int = 0) -> Callable[[], float]:
-        """The same. Returns a function that waits, and returns the seconds it took."""
+        """Returns a function that waits, and returns the seconds it took."""
         start, end = Event(), Event()
         start.record()
         self._launch_prepared(grid, block, None, args, shared_size)
@@ -509,7 +507,6 @@ class _Logs:
 
 
 def module_from_file(filename: Union[str, "os.PathLike[str]"]) -> Module:
-    """Loads a CUBIN, a fatbin or PTX from a file."""
     return bare(Module)._set(get("cuModuleLoad", "P", filename))
 
 

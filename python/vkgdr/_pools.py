@@ -56,7 +56,6 @@ class _Pool:
         return exponent << _MANTISSA_BITS | shifted & (1 << _MANTISSA_BITS) - 1
 
     def alloc_size(self, bin: int) -> int:  # noqa: A002
-        """The size of the blocks of a bin."""
         shift = (bin >> _MANTISSA_BITS) - _MANTISSA_BITS
         head = 1 << _MANTISSA_BITS | bin & (1 << _MANTISSA_BITS) - 1
         return (head + 1 << shift) - 1 if shift >= 0 else head >> -shift
@@ -121,7 +120,6 @@ class _Pool:
             self._free_block(address)
 
     def free_held(self) -> None:
-        """Frees the blocks that are not in use."""
         with self._lock:
             while self._free_largest():
                 pass
@@ -190,7 +188,6 @@ class PageLockedMemoryPool(_Pool):
         self._flags = ((allocator or PageLockedAllocator()).flags,)
 
     def allocate(self, shape: Any, dtype: Any, order: str = "C") -> Any:
-        """An array whose memory the pool gets back with it."""
         dims, kind, order, size = layout(shape, dtype, order)
         owner = bare(PooledHostAllocation, _pool=self, _size=size, _address=self._take(size))
         return owner._array(dims, kind, order)

@@ -68,7 +68,6 @@ class Event(Handle, ContextDependent):
             self._release("cuEventDestroy", self.handle)
 
     def record(self, stream: Any = None) -> "Event":
-        """Records the event behind the work that the stream has now."""
         cu.cuEventRecord(self.handle, stream)
         return self
 
@@ -77,17 +76,14 @@ class Event(Handle, ContextDependent):
         return self
 
     def query(self) -> bool:
-        """Whether the event was reached."""
         return _is_reached("cuEventQuery", self.handle)
 
     @also_named(start_event="event")
     def time_since(self, event: "Event") -> float:
-        """Milliseconds from an event to this one."""
         return get("cuEventElapsedTime", "f", event, self)
 
     @also_named(end_event="event")
     def time_till(self, event: "Event") -> float:
-        """Milliseconds from this event to another one."""
         return get("cuEventElapsedTime", "f", self, event)
 
     def ipc_handle(self) -> bytearray:

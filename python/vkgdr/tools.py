@@ -71,7 +71,6 @@ def start(module: Dict[str, Any], ctx_maker: Optional[Callable[[Any], Any]] = No
 
 
 def get_default_device(default: int = 0) -> driver.Device:
-    """Deprecated: use make_default_context()."""
     warnings.warn("get_default_device() is deprecated; use make_default_context() instead",
                   DeprecationWarning, stacklevel=2)
     number = _chosen_device()
@@ -177,7 +176,6 @@ def context_dependent_memoize(func: _F) -> _F:
 
 
 def clear_context_caches() -> None:
-    """Forgets the results of all functions with context_dependent_memoize()."""
     for cache in _caches:
         cache.clear()
 

@@ -7,14 +7,15 @@ read. This module replaces that function by one that adds the texts of GstVkgdr,
 changes nothing else. Without a .gir, it adds nothing.
 """
 
+import functools
 import os
 import re
-import sys
 import xml.etree.ElementTree as ElementTree
 from typing import Any, Dict, Iterator, Optional, Tuple
 
 from gi import docstring
-from gi.repository import GLib
+
+from ._gstvkgdr_base import GstVkgdr
 
 _NAMESPACE = "GstVkgdr"
 _FILE = "GstVkgdr-1.0.gir"
@@ -23,23 +24,13 @@ _C = "{http://www.gtk.org/introspection/c/1.0}"
 
 _CALLABLES = ("function", "method", "constructor", "virtual-method", "callback")
 
-# The texts, by "name" or "Class.name". None until the first docstring is read.
-_texts: Optional[Dict[str, str]] = None
-
 
 def find_gir() -> Optional[str]:
-    """Finds the .gir in the folders of the program's typelibs and in the folder of the
-    installation.
-    """
-    folders = os.environ.get("GI_TYPELIB_PATH", "").split(":")
-    folders += [os.path.join(data, "gir-1.0") for data in GLib.get_system_data_dirs()]
-    # This file is in PREFIX/lib/pythonX/dist-packages/gi/overrides.
-    here = os.path.dirname(os.path.abspath(__file__))
-    prefix = os.path.abspath(os.path.join(here, *[".."] * 5))
-    folders += [os.path.join(prefix, "share", "gir-1.0"), os.path.join(sys.prefix, "share/gir-1.0")]
-    for folder in folders:
-        path = os.path.join(folder, _FILE)
-        if folder and os.path.isfile(path):
+    """Finds the .gir beside the typelib, or in the prefix that both are installed in."""
+    folder = os.path.dirname(GstVkgdr.__path__[0])
+    prefix = folder.rpartition("/lib")[0]
+    for path in (os.path.join(folder, _FILE), os.path.join(prefix, "share", "gir-1.0", _FILE)):
+        if os.path.isfile(path):
             return path
     return None
 
@@ -85,9 +76,9 @@ def _translate(text: str, names: Dict[str, str]) -> str:
     return re.sub(r"(?<!\w)@(\w+)", r"\1", text)
 
 
+@functools.lru_cache(None)
 def load() -> Dict[str, str]:
-    """Returns the texts. The result is empty if there is no .gir, or if it cannot be
-    read.
+    """The texts, by "name" or "Class.name". There are none without a .gir that can be read.
     """
     path = find_gir()
     if path is None:
@@ -96,23 +87,18 @@ def load() -> Dict[str, str]:
         namespace = ElementTree.parse(path).getroot().find(f"{_CORE}namespace")
     except (OSError, ElementTree.ParseError):
         return {}
-    if namespace is None:
-        return {}
-    found = list(_items(namespace))
+    found = list(_items(namespace)) if namespace is not None else []
     names = {identifier: key for key, identifier, _ in found}
     return {key: _translate(text, names) for key, _, text in found if text}
 
 
 def text_of(info: Any) -> str:
     """Returns the text of the item that PyGObject describes by info, or ""."""
-    global _texts
     if info.get_namespace() != _NAMESPACE:
         return ""
-    if _texts is None:
-        _texts = load()
     container = info.get_container() if hasattr(info, "get_container") else None
     key = f"{container.get_name()}.{info.get_name()}" if container else info.get_name()
-    return _texts.get(key, "")
+    return load().get(key, "")
 
 
 def install() -> None:
@@ -125,8 +111,6 @@ def install() -> None:
             text = text_of(info)
         except (AttributeError, TypeError):  # this kind of info has no name
             return signature
-        if not text:
-            return signature
-        return f"{signature}\n\n{text}\n" if signature else text
+        return f"{signature}\n\n{text}\n" if signature and text else signature or text
 
     docstring.set_doc_string_generator(generate)
