@@ -7,6 +7,7 @@
  */
 
 #include <string.h>
+#include <vkgdr/frames.h>
 
 #include "ipc-harness.h"
 
@@ -44,6 +45,48 @@ TEST (caps)
   fail_unless (gst_caps_can_intersect (caps, expected));
   gst_event_unref (event);
   gst_caps_unref (expected);
+}
+
+static void
+assert_note (const GstCaps *caps, const gchar *note)
+{
+  fail_unless_equals_string (
+      gst_structure_get_string (gst_caps_get_structure (caps, 0), "note"),
+      note);
+}
+
+/* Caps of more than 64 KiB arrive whole, also without GStreamer. */
+TEST (large_caps)
+{
+  g_autofree gchar *note = g_strnfill (100 * 1024, 'x');
+  g_autofree gchar *text = g_strconcat (TEST_IPC_CAPS ",note=", note, NULL);
+  const vkgdr_frames_params params = { .path = test_ipc_path };
+  vkgdr_frames_t client;
+  vkgdr_frame_t frame;
+  GstEvent *event;
+  GstCaps *caps;
+  size_t size;
+
+  if (!test_ipc_begin (""))
+    return;
+  client = vkgdr_frames_connect (&params);
+  test_ipc_wait_clients (test_sink->element, 2);
+  gst_harness_set_src_caps_str (test_sink, text);
+  test_ipc_push (0);
+  test_ipc_pull_and_drop (0);
+  event = test_ipc_pull_event (GST_EVENT_CAPS);
+  gst_event_parse_caps (event, &caps);
+  assert_note (caps, note);
+  gst_event_unref (event);
+  fail_unless_equals_int (
+      vkgdr_frames_receive (client, 10 * GST_SECOND, &frame),
+      VKGDR_FRAMES_FRAME);
+  caps = gst_caps_from_string (
+      vkgdr_frames_get_state (client, VKGDR_FRAMES_CAPS, &size, NULL));
+  assert_note (caps, note);
+  gst_caps_unref (caps);
+  vkgdr_frame_release (frame);
+  vkgdr_frames_close (client);
 }
 
 /* A thread that does not sleep receives all frames and events. */

@@ -26,13 +26,14 @@
 #define WIDTH 66
 #define HEIGHT 50
 
-/* The number of cases of the two fuzzers; VKGDR_FUZZ sets another one. */
+/* The two fuzzers use this number of cases, and this seed, unless VKGDR_FUZZ
+ * and VKGDR_FUZZ_SEED are set. */
 static int
-count_cases (int n)
+get_number (const char *variable, int number)
 {
-  const char *number = getenv ("VKGDR_FUZZ");
+  const char *value = getenv (variable);
 
-  return number ? atoi (number) : n;
+  return value ? atoi (value) : number;
 }
 
 static vkgdr_frame_server_t
@@ -387,8 +388,8 @@ TEST (hostile_client)
   vkgdr_frames_t witness = connect_client ();
   vkgdr_frame_t frame;
   uint64_t data[16];
-  unsigned seed = 1;
-  int cases = count_cases (2000), fds, i, j;
+  unsigned seed = get_number ("VKGDR_FUZZ_SEED", 1);
+  int cases = get_number ("VKGDR_FUZZ", 2000), fds, i, j;
 
   wait_for_clients (server, 1);
   send_frame (server, 1000);
@@ -582,8 +583,8 @@ play (session *self, const stream *messages)
 TEST (hostile_server)
 {
   int fd = memfd_create ("memory", MFD_CLOEXEC), i, j, fds;
-  int cases = count_cases (3000);
-  unsigned seed = 1;
+  int cases = get_number ("VKGDR_FUZZ", 3000);
+  unsigned seed = get_number ("VKGDR_FUZZ_SEED", 1);
   stream valid, bad;
   session one;
 
