@@ -8,10 +8,9 @@
 
 #include "copy.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 
+#include "thread.h"
 #include <vkgdr/vkgdr.h>
 
 /* From this size on, in bytes, a copy uses two threads by default. One thread
@@ -99,25 +98,20 @@ copy_in_parts (uint8_t *dst, const uint8_t *src, size_t size, unsigned int n)
 {
   part parts[MAX_THREADS];
   size_t each = (size / n + PART_ALIGNMENT - 1) & ~(PART_ALIGNMENT - 1);
-  sigset_t all, before;
   unsigned int i;
 
-  /* Signals of the application must not be delivered to these threads. */
-  sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &before);
   for (i = 0; i < n; i++) {
     parts[i].dst = dst;
     parts[i].src = src;
     parts[i].size = i == n - 1 || each > size ? size : each;
-    parts[i].started =
-        i < n - 1
-        && pthread_create (&parts[i].thread, NULL, run_part, &parts[i]) == 0;
+    parts[i].started = i < n - 1
+                       && vkgdr_thread_start (&parts[i].thread, "vkgdr-copy",
+                              run_part, &parts[i])
+                              == 0;
     dst += parts[i].size;
     src += parts[i].size;
     size -= parts[i].size;
   }
-  pthread_sigmask (SIG_SETMASK, &before, NULL);
-
   for (i = 0; i < n; i++) {
     if (!parts[i].started)
       run_part (&parts[i]);

@@ -24,22 +24,20 @@ static atomic_uint_fast64_t window_used;
 static bool
 parse_size (const char *text, const char *end, uint64_t *size)
 {
-  static const char suffixes[] = "KMG";
+  static const char suffixes[] = "kmgKMG";
   const char *found;
   char *suffix;
   int shift = 0;
 
-  if (!isdigit ((unsigned char) *text))
-    return false;
   errno = 0;
   *size = strtoull (text, &suffix, 10);
-  if (suffix < end) {
-    found = strchr (suffixes, toupper ((unsigned char) *suffix));
-    if (!found || suffix + 1 != end)
-      return false;
-    shift = 10 * (int) (found - suffixes + 1);
+  found = suffix < end ? strchr (suffixes, *suffix) : NULL;
+  if (found) {
+    shift = 10 * (int) ((found - suffixes) % 3 + 1);
+    suffix++;
   }
-  if (errno || suffix > end || *size == 0 || *size > UINT64_MAX >> shift)
+  if (!isdigit ((unsigned char) *text) || errno || suffix != end || *size == 0
+      || *size > UINT64_MAX >> shift)
     return false;
   *size <<= shift;
   return true;

@@ -22,52 +22,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/**
- * vkgdr_debug:
- * @bar: the memory counts as an uncached window
- * @window: size of the window in bytes, 0 for the real size
- * @non_coherent: the memory counts as non-coherent
- * @no_window: no memory is device-local and host-visible
- * @no_vulkan: no Vulkan loader is found
- */
 typedef struct vkgdr_debug {
   bool bar;
-  uint64_t window;
+  uint64_t window; /* bytes; 0: the real size */
   bool non_coherent;
   bool no_window;
   bool no_vulkan;
 } vkgdr_debug;
 
-/**
- * vkgdr_debug_parse:
- * @text: (nullable): value of VKGDR_DEBUG
- * @debug: (out): the parsed settings
- *
- * Returns: false if @text has an unknown word or a bad size (vkgdr_error_set())
- */
+/* @text: the value of VKGDR_DEBUG, or NULL. Returns false if it has an unknown
+ * word or a bad size (vkgdr_error_set()). */
 bool vkgdr_debug_parse (const char *text, vkgdr_debug *debug);
 
-/**
- * vkgdr_debug_window_take:
- *
- * Takes @size bytes of the window. Thread-safe.
- *
- * Returns: false if not enough is left; always true without a @debug->window
- */
+/* Takes bytes of a limited window, and gives them back. Returns false if not
+ * enough is left. Thread-safe. */
 bool vkgdr_debug_window_take (const vkgdr_debug *debug, uint64_t size);
-
-/**
- * vkgdr_debug_window_give:
- *
- * Gives bytes of vkgdr_debug_window_take() back.
- */
 void vkgdr_debug_window_give (const vkgdr_debug *debug, uint64_t size);
 
-/**
- * vkgdr_debug_window_used:
- *
- * Returns: the number of bytes that the process has taken
- */
+/* The number of bytes that the process has taken. */
 uint64_t vkgdr_debug_window_used (void);
 
 #endif /* VKGDR_DEBUG_H */

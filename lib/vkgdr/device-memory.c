@@ -143,26 +143,18 @@ vkgdr_device_memory_export_fd (vkgdr_memory_t mem)
   return -1;
 }
 
-/* Reports a failure if it is the first one. */
-static bool
-check_release (const char *function, CUresult result, bool ok)
-{
-  if (result != CUDA_SUCCESS && ok)
-    vkgdr_error_set_cuda (function, result, VKGDR_MEMORY_STAYS);
-  return ok && result == CUDA_SUCCESS;
-}
-
-bool
+void
 vkgdr_device_memory_release_cuda (vkgdr_memory_t mem)
 {
   const vkgdr_cuda *cu = mem->g->cu;
   bool ok = true;
 
   if (mem->mapped)
-    ok = check_release (
+    ok = vkgdr_memory_check_release (
         "cuMemUnmap", cu->cuMemUnmap (mem->pointer, mem->reserved), ok);
   if (mem->pointer)
-    ok = check_release ("cuMemAddressFree",
+    ok = vkgdr_memory_check_release ("cuMemAddressFree",
         cu->cuMemAddressFree (mem->pointer, mem->reserved), ok);
-  return check_release ("cuMemRelease", cu->cuMemRelease (mem->handle), ok);
+  vkgdr_memory_check_release (
+      "cuMemRelease", cu->cuMemRelease (mem->handle), ok);
 }

@@ -57,13 +57,13 @@ find_current_device (vkgdr_t g)
 }
 
 static bool
-find_cuda_device (vkgdr_t g, CUdevice device, uint32_t flags)
+find_cuda_device (vkgdr_t g, CUdevice device)
 {
   int version = 0;
 
   if (g->cu->cuDriverGetVersion (&version) == CUDA_SUCCESS)
     g->info.cuda_driver_version = version;
-  if (flags & VKGDR_OPEN_CURRENT_CONTEXT_BIT)
+  if (g->flags & VKGDR_OPEN_CURRENT_CONTEXT_BIT)
     return find_current_device (g);
   g->cu_device = device;
   return true;
@@ -102,17 +102,6 @@ get_cuda_uuid (vkgdr_t g)
   return true;
 }
 
-static vkgdr_obstacle
-find_vulkan_device (vkgdr_t g)
-{
-  if (!vkgdr_vk_init (&g->vk, &g->debug))
-    return vkgdr_vk_has_loader (&g->debug) ? VKGDR_OBSTACLE_VULKAN_DRIVER
-                                           : VKGDR_OBSTACLE_VULKAN_LOADER;
-  if (!vkgdr_vk_choose_uuid (&g->vk, g->info.uuid))
-    return VKGDR_OBSTACLE_VULKAN_DEVICE;
-  return VKGDR_OBSTACLE_NONE;
-}
-
 static void
 list_memory_types (vkgdr_t g)
 {
@@ -147,42 +136,47 @@ find_memory_type (vkgdr_t g, uint32_t wanted)
   return -1;
 }
 
-static bool
-choose_memory_type (vkgdr_t g, uint32_t flags)
+/* Returns the memory type of the window, or -1. */
+static int
+choose_memory_type (vkgdr_t g)
 {
-  const vkgdr_memory_type *type;
+  bool needs_coherent = g->flags & VKGDR_OPEN_REQUIRE_COHERENT_BIT;
   int index;
 
   list_memory_types (g);
   index =
       find_memory_type (g, WINDOW_FLAGS | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
-  if (index < 0 && !(flags & VKGDR_OPEN_REQUIRE_COHERENT_BIT))
+  if (index < 0 && !needs_coherent)
     index = find_memory_type (g, WINDOW_FLAGS);
-  if (index < 0) {
+  if (index < 0)
     vkgdr_error_set_remedy (
-        flags & VKGDR_OPEN_REQUIRE_COHERENT_BIT ? FIRMWARE_REMEDY
+        needs_coherent ? FIRMWARE_REMEDY
             ", or open it without VKGDR_OPEN_REQUIRE_COHERENT_BIT"
-                                                : FIRMWARE_REMEDY,
+                       : FIRMWARE_REMEDY,
         "%s has no memory that is device-local and host-visible%s (%u types "
         "were looked at)",
-        g->info.name,
-        flags & VKGDR_OPEN_REQUIRE_COHERENT_BIT ? " and host-coherent" : "",
+        g->info.name, needs_coherent ? " and host-coherent" : "",
         g->info.n_memory_types);
-    return false;
-  }
+  return index;
+}
 
-  type = &g->info.memory_types[index];
+static void
+describe_window (vkgdr_t g, int index)
+{
+  const vkgdr_memory_type *type = &g->info.memory_types[index];
+
   g->heap = type->heap;
   g->info.memory_type = index;
   g->info.window_size = type->heap_size;
   if (g->debug.window && g->debug.window < g->info.window_size)
     g->info.window_size = g->debug.window;
   g->info.coherent = (type->flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
-                     && !(flags & VKGDR_OPEN_FORCE_NON_COHERENT_BIT)
+                     && !(g->flags & VKGDR_OPEN_FORCE_NON_COHERENT_BIT)
                      && !g->debug.non_coherent;
   g->info.host_cached =
       (type->flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) && !g->debug.bar;
-  return true;
+  g->has_budget =
+      vkgdr_vk_has_extension (&g->vk, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
 }
 
 /* Reads the size of the device's largest memory BAR; 0 if the kernel does not
@@ -252,54 +246,38 @@ describe_vulkan (vkgdr_t g)
   snprintf (g->info.name, sizeof (g->info.name), "%s", properties.deviceName);
   g->info.vulkan_api_version = properties.apiVersion;
   g->atom_size = properties.limits.nonCoherentAtomSize;
-  g->has_budget =
-      vkgdr_vk_has_extension (&g->vk, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   vkgdr_vk_get_driver_uuid (&g->vk, g->driver_uuid);
   vkgdr_vk_describe_driver (
       &g->vk, g->info.vulkan_driver, sizeof (g->info.vulkan_driver));
 }
 
-/* Called in the thread that calls Vulkan. On failure, the handle keeps the
- * information that was found so far. */
+/* On failure, the handle keeps the information that was found so far. */
 static vkgdr_obstacle
-find_window (vkgdr_t g, uint32_t flags)
+find_window (vkgdr_t g)
 {
-  vkgdr_obstacle obstacle = find_vulkan_device (g);
+  vkgdr_obstacle obstacle = vkgdr_vk_init (&g->vk, &g->debug);
+  int index;
 
   if (obstacle != VKGDR_OBSTACLE_NONE)
     return obstacle;
+  if (!vkgdr_vk_choose_uuid (&g->vk, g->info.uuid))
+    return VKGDR_OBSTACLE_VULKAN_DEVICE;
   describe_vulkan (g);
-  if (!choose_memory_type (g, flags))
+  index = choose_memory_type (g);
+  if (index < 0)
     return VKGDR_OBSTACLE_WINDOW;
   if (!vkgdr_vk_create_device (&g->vk))
     return VKGDR_OBSTACLE_EXPORT;
+  describe_window (g, index);
   return VKGDR_OBSTACLE_NONE;
 }
-
-typedef struct {
-  vkgdr_t g;
-  uint32_t flags;
-  vkgdr_obstacle obstacle;
-} window_call;
 
 static void
 call_find_window (void *data)
 {
-  window_call *call = data;
+  vkgdr_t g = data;
 
-  call->obstacle = find_window (call->g, call->flags);
-}
-
-static vkgdr_obstacle
-open_window (vkgdr_t g, uint32_t flags)
-{
-  window_call call = { g, flags, VKGDR_OBSTACLE_NONE };
-
-  g->vulkan_thread = vkgdr_vulkan_thread_ref ();
-  if (!g->vulkan_thread)
-    return VKGDR_OBSTACLE_HOST_MEMORY;
-  vkgdr_vulkan_thread_run (g->vulkan_thread, call_find_window, &call);
-  return call.obstacle;
+  g->obstacle = find_window (g);
 }
 
 static void
@@ -318,58 +296,43 @@ close_window (vkgdr_t g)
   g->vulkan_thread = NULL;
 }
 
-/* Must be called if no memory can be allocated from the window that was found,
- * or if none was found. */
-static void
-clear_window_info (vkgdr_t g)
-{
-  g->info.window_size = 0;
-  g->info.memory_type = 0;
-  g->info.coherent = false;
-  g->info.host_cached = false;
-}
-
-/* Continues without a window, after open_window() failed. */
-static void
-give_up_window (vkgdr_t g)
-{
-  vkgdr_error_split (g->reason, g->remedy);
-  close_window (g);
-  g->has_budget = false;
-  clear_window_info (g);
-}
-
-/* On failure, the handle keeps the information that was found so far. */
+/* On failure, the handle keeps the information that was found so far. Without a
+ * window that is optional, it also keeps the reason. */
 static vkgdr_obstacle
-open_device (vkgdr_t g, CUdevice device, uint32_t flags)
+open_device (vkgdr_t g, CUdevice device)
 {
   g->cu = vkgdr_driver_load ();
   if (!g->cu)
     return VKGDR_OBSTACLE_CUDA_DRIVER;
   g->info.software = vkgdr_driver_is_software ();
-  if (!find_cuda_device (g, device, flags) || !describe_cuda (g))
+  if (!find_cuda_device (g, device) || !describe_cuda (g))
     return VKGDR_OBSTACLE_CUDA_DEVICE;
   if (!vkgdr_debug_parse (getenv ("VKGDR_DEBUG"), &g->debug))
     return VKGDR_OBSTACLE_SETTINGS;
-  g->obstacle = open_window (g, flags);
+  g->vulkan_thread = vkgdr_vulkan_thread_ref ();
+  if (!g->vulkan_thread)
+    return VKGDR_OBSTACLE_HOST_MEMORY;
+  vkgdr_vulkan_thread_run (g->vulkan_thread, call_find_window, g);
   if (g->obstacle == VKGDR_OBSTACLE_NONE
-      || g->obstacle == VKGDR_OBSTACLE_HOST_MEMORY
-      || !(flags & VKGDR_OPEN_WINDOW_OPTIONAL_BIT))
+      || !(g->flags & VKGDR_OPEN_WINDOW_OPTIONAL_BIT))
     return g->obstacle;
-  give_up_window (g);
+  vkgdr_error_split (g->reason, g->remedy);
+  close_window (g);
   return VKGDR_OBSTACLE_NONE;
 }
 
 static vkgdr_t
-make_handle (void)
+make_handle (uint32_t flags)
 {
   vkgdr_t g = calloc (1, sizeof (*g));
 
-  if (g)
-    atomic_init (&g->refs, 1);
-  else
+  if (!g) {
     vkgdr_error_set (
         "the host is out of memory: close programs that are not needed");
+    return NULL;
+  }
+  atomic_init (&g->refs, 1);
+  g->flags = flags;
   return g;
 }
 
@@ -384,10 +347,10 @@ vkgdr_open (CUdevice device, uint32_t flags)
         flags & ~OPEN_FLAGS);
     return NULL;
   }
-  g = make_handle ();
+  g = make_handle (flags);
   if (!g)
     return NULL;
-  if (open_device (g, device, flags) != VKGDR_OBSTACLE_NONE) {
+  if (open_device (g, device) != VKGDR_OBSTACLE_NONE) {
     vkgdr_device_unref (g);
     return NULL;
   }
@@ -402,17 +365,13 @@ vkgdr_probe (CUdevice device, vkgdr_device_info *info)
   vkgdr_t g;
 
   memset (info, 0, sizeof (*info));
-  g = make_handle ();
+  g = make_handle (0);
   if (!g)
     return VKGDR_OBSTACLE_HOST_MEMORY;
-  obstacle = open_device (g, device, 0);
-  if (obstacle == VKGDR_OBSTACLE_NONE) {
-    vkgdr_get_device_info (g, info);
+  obstacle = open_device (g, device);
+  vkgdr_get_device_info (g, info);
+  if (obstacle == VKGDR_OBSTACLE_NONE)
     vkgdr_error_clear ();
-  } else {
-    clear_window_info (g);
-    *info = g->info;
-  }
   vkgdr_device_unref (g);
   return obstacle;
 }
@@ -495,15 +454,14 @@ vkgdr_device_leave (vkgdr_t g)
 
 typedef struct {
   vkgdr_t g;
-  uint64_t budget;
-  uint64_t usage;
+  vkgdr_device_info *info;
 } budget_call;
 
 /* Reads the driver's present values for the window's heap. */
 static void
 call_read_budget (void *data)
 {
-  budget_call *call = data;
+  const budget_call *call = data;
   vkgdr_t g = call->g;
   VkPhysicalDeviceMemoryBudgetPropertiesEXT extension = {
     .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT,
@@ -514,23 +472,15 @@ call_read_budget (void *data)
   };
 
   g->vk.GetPhysicalDeviceMemoryProperties2 (g->vk.physical, &memory);
-  call->budget = extension.heapBudget[g->heap];
-  call->usage = extension.heapUsage[g->heap];
-}
-
-static void
-read_budget (vkgdr_t g, vkgdr_device_info *info)
-{
-  budget_call call = { g, info->window_budget, info->window_usage };
-
-  vkgdr_vulkan_thread_run (g->vulkan_thread, call_read_budget, &call);
-  info->window_budget = call.budget;
-  info->window_usage = call.usage;
+  call->info->window_budget = extension.heapBudget[g->heap];
+  call->info->window_usage = extension.heapUsage[g->heap];
 }
 
 void
 vkgdr_get_device_info (vkgdr_t g, vkgdr_device_info *info)
 {
+  budget_call call = { g, info };
+
   *info = g->info;
   info->allocated = atomic_load (&g->allocated);
   info->n_allocations = atomic_load (&g->n_allocations);
@@ -539,5 +489,5 @@ vkgdr_get_device_info (vkgdr_t g, vkgdr_device_info *info)
   if (g->debug.window)
     info->window_usage = vkgdr_debug_window_used ();
   else if (g->has_budget)
-    read_budget (g, info);
+    vkgdr_vulkan_thread_run (g->vulkan_thread, call_read_budget, &call);
 }

@@ -18,91 +18,46 @@
 #include "vulkan.h"
 #include <vkgdr/vkgdr.h>
 
-/**
- * vkgdr:
- * @refs: references: one of the handle, and one of each memory
- * @cu: CUDA's functions
- * @cu_device: the CUDA device
- * @vk: the Vulkan device and its functions; empty if there is no window
- * @vulkan_thread: the thread that calls these functions; NULL if there is no
- *   window
- * @debug: the settings of VKGDR_DEBUG when it was opened
- * @info: the constant fields of the description; vkgdr_get_device_info() fills
- *   in the others
- * @obstacle: why there is no window, VKGDR_OBSTACLE_NONE if there is one
- * @reason: @obstacle in words
- * @remedy: what the user can do about it
- * @driver_uuid: the Vulkan driver's UUID, all 0 if there is no Vulkan device
- * @heap: index of the window's heap
- * @has_budget: the device has VK_EXT_memory_budget
- * @atom_size: bytes of nonCoherentAtomSize
- * @allocated: bytes of the window that are allocated through this handle,
- *   without imported memory
- * @n_allocations: number of these allocations
- * @primary: the primary CUDA context, if vkgdr_device_open_primary() opened the
- *   handle
- */
 struct vkgdr {
-  atomic_uint refs;
+  atomic_uint refs; /* of the handle, and of each memory */
   const vkgdr_cuda *cu;
+  uint32_t flags; /* vkgdr_open_flags */
   CUdevice cu_device;
+  /* Empty and NULL if there is no window. */
   vkgdr_vk vk;
   vkgdr_vulkan_thread *vulkan_thread;
-  vkgdr_debug debug;
+  vkgdr_debug debug; /* VKGDR_DEBUG when the handle was opened */
+  /* The constant fields; vkgdr_get_device_info() fills in the others. */
   vkgdr_device_info info;
-  vkgdr_obstacle obstacle;
+  vkgdr_obstacle obstacle; /* why there is no window, also in words */
   char reason[VKGDR_MAX_MESSAGE];
   char remedy[VKGDR_MAX_MESSAGE];
-  uint8_t driver_uuid[VK_UUID_SIZE];
-  uint32_t heap;
-  bool has_budget;
-  uint64_t atom_size;
-  atomic_uint_fast64_t allocated;
+  uint8_t driver_uuid[VK_UUID_SIZE]; /* Vulkan's; 0: no Vulkan device */
+  uint32_t heap;                     /* index of the window's heap */
+  bool has_budget;                   /* VK_EXT_memory_budget */
+  uint64_t atom_size;                /* bytes of nonCoherentAtomSize */
+  /* In the window, through this handle, without imported memory. */
+  atomic_uint_fast64_t allocated; /* bytes */
   atomic_uint_fast64_t n_allocations;
-  CUcontext primary;
+  CUcontext primary; /* of vkgdr_device_open_primary() */
 };
 
-/**
- * vkgdr_device_ref:
- *
- * Takes a reference of @g.
- */
+/* The last unref destroys the Vulkan device and @g. */
 void vkgdr_device_ref (vkgdr_t g);
-
-/**
- * vkgdr_device_unref:
- *
- * Releases a reference; the last one destroys the Vulkan device and @g.
- */
 void vkgdr_device_unref (vkgdr_t g);
 
-/**
- * vkgdr_device_get_cuda_uuid:
- *
- * Reads the UUID of a CUDA device. For a MIG instance it is its own one, as in
- * Vulkan.
- */
+/* Reads the UUID of a CUDA device. For a MIG instance it is its own one, as in
+ * Vulkan. */
 CUresult vkgdr_device_get_cuda_uuid (
     const vkgdr_cuda *cu, CUdevice device, CUuuid *uuid);
 
-/**
- * vkgdr_device_open_primary:
- *
- * Opens a device, with a window or without one, and keeps its primary CUDA
- * context as long as the handle and its memories.
- *
- * Returns: the handle, or NULL (vkgdr_error_set())
- */
+/* Opens a device, with a window or without one, and keeps its primary CUDA
+ * context as long as the handle and its memories. Returns NULL on failure
+ * (vkgdr_error_set()). */
 vkgdr_t vkgdr_device_open_primary (CUdevice device);
 
-/**
- * vkgdr_device_enter:
- *
- * Makes the primary context current in this thread, until vkgdr_device_leave().
- * Thread-safe.
- *
- * Returns: false on failure (vkgdr_error_set())
- */
+/* Makes the primary context current in this thread, until vkgdr_device_leave().
+ * Returns false on failure (vkgdr_error_set()). Thread-safe. */
 bool vkgdr_device_enter (vkgdr_t g);
 void vkgdr_device_leave (vkgdr_t g);
 

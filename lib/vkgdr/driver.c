@@ -21,21 +21,15 @@
 /* A function that only softcuda has. */
 #define SOFTCUDA_FUNCTION "softcudaFail"
 
-typedef enum driver_choice {
-  CHOICE_AUTO,
-  CHOICE_NVIDIA,
-  CHOICE_SOFTWARE
-} driver_choice;
-
 /* A driver that is loaded or tried. */
 typedef struct driver {
   void *handle;
+  bool is_software;
   vkgdr_cuda cu;
 } driver;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static driver loaded;
-static bool is_software;
 static char why_software[1024];
 
 static pthread_once_t dir_once = PTHREAD_ONCE_INIT;
@@ -69,26 +63,6 @@ vkgdr_driver_softcuda_dir (void)
 {
   pthread_once (&dir_once, find_softcuda_dir);
   return softcuda_dir;
-}
-
-static bool
-read_choice (driver_choice *choice)
-{
-  const char *value = getenv ("VKGDR_DRIVER");
-
-  if (!value || !*value || strcmp (value, "auto") == 0) {
-    *choice = CHOICE_AUTO;
-  } else if (strcmp (value, "nvidia") == 0) {
-    *choice = CHOICE_NVIDIA;
-  } else if (strcmp (value, "software") == 0) {
-    *choice = CHOICE_SOFTWARE;
-  } else {
-    vkgdr_error_set ("VKGDR_DRIVER is \"%s\", which is unknown: set it to "
-                     "auto, nvidia or software",
-        value);
-    return false;
-  }
-  return true;
 }
 
 static bool
@@ -147,66 +121,44 @@ init_driver (driver *d, const char *path)
   return false;
 }
 
-/* A driver that fails must be unloaded: otherwise its libcuda.so.1 would be
- * found first by all code that loads that name. */
+/* The system's driver, or softcuda's libcuda.so.1. */
 static bool
-unload (driver *d)
+try_driver (driver *d, bool software)
 {
-  if (d->handle)
-    dlclose (d->handle);
-  memset (d, 0, sizeof (*d));
-  return false;
-}
-
-static bool
-try_nvidia (driver *d)
-{
+  char path[sizeof (softcuda_dir) + sizeof (DRIVER) + 1] = DRIVER;
   const char *why;
 
   memset (d, 0, sizeof (*d));
-  d->handle = dlopen (DRIVER, RTLD_NOW | RTLD_LOCAL);
-  if (!d->handle) {
-    why = dlerror ();
-    vkgdr_error_set ("%s cannot be loaded (%s): install NVIDIA's driver",
-        DRIVER, why ? why : "no reason given");
-    return false;
-  }
-  if (dlsym (d->handle, SOFTCUDA_FUNCTION)) {
-    vkgdr_error_set ("the %s on the library path is softcuda: install NVIDIA's "
-                     "driver, or take softcuda off the path",
-        DRIVER);
-    return unload (d);
-  }
-  if (!resolve_functions (d, DRIVER) || !init_driver (d, DRIVER))
-    return unload (d);
-  return true;
-}
-
-static bool
-try_software (driver *d)
-{
-  char path[sizeof (softcuda_dir) + sizeof (DRIVER) + 1];
-  const char *why;
-
-  memset (d, 0, sizeof (*d));
-  snprintf (path, sizeof (path), "%s/%s", vkgdr_driver_softcuda_dir (), DRIVER);
+  if (software)
+    snprintf (
+        path, sizeof (path), "%s/%s", vkgdr_driver_softcuda_dir (), DRIVER);
   d->handle = dlopen (path, RTLD_NOW | RTLD_LOCAL);
   if (!d->handle) {
     why = dlerror ();
-    vkgdr_error_set ("softcuda cannot be loaded (%s): install it with "
-                     "gst-vkgdr, or set VKGDR_SOFTCUDA_DIR to its folder",
-        why ? why : "no reason given");
+    vkgdr_error_set ("%s cannot be loaded (%s): %s",
+        software ? "softcuda" : path, why ? why : "no reason given",
+        software
+            ? "install it with gst-vkgdr, or set VKGDR_SOFTCUDA_DIR to its "
+              "folder"
+            : "install NVIDIA's driver");
     return false;
   }
-  if (!dlsym (d->handle, SOFTCUDA_FUNCTION)) {
+  d->is_software = dlsym (d->handle, SOFTCUDA_FUNCTION) != NULL;
+  if (d->is_software == software && resolve_functions (d, path)
+      && init_driver (d, path))
+    return true;
+  if (software && !d->is_software)
     vkgdr_error_set ("%s is not softcuda: set VKGDR_SOFTCUDA_DIR to softcuda's "
                      "folder",
         path);
-    return unload (d);
-  }
-  if (!resolve_functions (d, path) || !init_driver (d, path))
-    return unload (d);
-  return true;
+  else if (d->is_software && !software)
+    vkgdr_error_set ("the %s on the library path is softcuda: install NVIDIA's "
+                     "driver, or take softcuda off the path",
+        path);
+  /* Otherwise its libcuda.so.1 would be found first by all code that loads that
+   * name. */
+  dlclose (d->handle);
+  return false;
 }
 
 static bool
@@ -214,10 +166,10 @@ try_auto (driver *d)
 {
   char why[sizeof (why_software)];
 
-  if (try_nvidia (d))
+  if (try_driver (d, false))
     return true;
   snprintf (why, sizeof (why), "%s", vkgdr_error_peek ());
-  if (!try_software (d)) {
+  if (!try_driver (d, true)) {
     vkgdr_error_set ("no CUDA driver: %s; and %s", why, vkgdr_error_peek ());
     return false;
   }
@@ -225,38 +177,31 @@ try_auto (driver *d)
   return true;
 }
 
-/* Must be called with the lock held. */
 static bool
-load_locked (void)
+try_choice (driver *d)
 {
-  driver_choice choice;
-  driver d;
-  bool ok;
+  const char *value = getenv ("VKGDR_DRIVER");
 
-  if (loaded.handle)
-    return true;
-  if (!read_choice (&choice))
-    return false;
-  if (choice == CHOICE_NVIDIA)
-    ok = try_nvidia (&d);
-  else if (choice == CHOICE_SOFTWARE)
-    ok = try_software (&d);
-  else
-    ok = try_auto (&d);
-  if (!ok)
-    return false;
-  is_software = dlsym (d.handle, SOFTCUDA_FUNCTION) != NULL;
-  loaded = d;
-  return true;
+  if (!value || !*value || strcmp (value, "auto") == 0)
+    return try_auto (d);
+  if (strcmp (value, "nvidia") == 0 || strcmp (value, "software") == 0)
+    return try_driver (d, *value == 's');
+  vkgdr_error_set ("VKGDR_DRIVER is \"%s\", which is unknown: set it to "
+                   "auto, nvidia or software",
+      value);
+  return false;
 }
 
 const vkgdr_cuda *
 vkgdr_driver_load (void)
 {
+  driver d;
   bool ok;
 
   pthread_mutex_lock (&lock);
-  ok = load_locked ();
+  ok = loaded.handle || try_choice (&d);
+  if (ok && !loaded.handle)
+    loaded = d;
   pthread_mutex_unlock (&lock);
   if (!ok)
     return NULL;
@@ -270,7 +215,7 @@ vkgdr_driver_is_software (void)
   bool software;
 
   pthread_mutex_lock (&lock);
-  software = is_software;
+  software = loaded.is_software;
   pthread_mutex_unlock (&lock);
   return software;
 }

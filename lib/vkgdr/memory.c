@@ -72,29 +72,38 @@ enter_context (vkgdr_memory_t mem, bool *pushed)
   return result;
 }
 
+bool
+vkgdr_memory_check_release (const char *function, CUresult result, bool ok)
+{
+  if (result != CUDA_SUCCESS && ok)
+    vkgdr_error_set_cuda (function, result,
+        "some of the device's memory may stay in use until the CUDA context is "
+        "destroyed; see whether an earlier kernel or copy failed");
+  return ok && result == CUDA_SUCCESS;
+}
+
 /* Continues after a failure, and reports the first one. */
-static bool
+static void
 release_cuda (vkgdr_memory_t mem)
 {
   CUcontext popped;
   CUresult result;
-  bool pushed, ok;
+  bool pushed;
 
   if (!mem->external && !mem->handle)
-    return true;
+    return;
   result = enter_context (mem, &pushed);
   if (result != CUDA_SUCCESS) {
     vkgdr_error_set_cuda ("cuCtxPushCurrent", result,
         "free memory before the CUDA context that it was allocated in");
-    return false;
+    return;
   }
   if (mem->flags & VKGDR_MEMORY_DEVICE_BIT)
-    ok = vkgdr_device_memory_release_cuda (mem);
+    vkgdr_device_memory_release_cuda (mem);
   else
-    ok = vkgdr_window_memory_release_cuda (mem);
+    vkgdr_window_memory_release_cuda (mem);
   if (pushed)
     mem->g->cu->cuCtxPopCurrent (&popped);
-  return ok;
 }
 
 /* Releases all existing parts, in reverse order. */
@@ -214,18 +223,6 @@ vkgdr_memory_non_coherent_atom_size (vkgdr_memory_t mem)
   return vkgdr_memory_is_coherent (mem) ? 1 : mem->g->atom_size;
 }
 
-static bool
-check_range (
-    vkgdr_memory_t mem, const char *function, size_t offset, size_t size)
-{
-  if (offset <= mem->size && size <= mem->size - offset)
-    return true;
-  vkgdr_error_set ("%s of %zu bytes from byte %zu reaches beyond the memory's "
-                   "%zu bytes: give a range inside it",
-      function, size, offset, mem->size);
-  return false;
-}
-
 /* Extends a range to whole atoms; the end of the memory is a valid end, too. */
 static VkMappedMemoryRange
 whole_atoms (vkgdr_memory_t mem, size_t offset, size_t size)
@@ -245,48 +242,49 @@ whole_atoms (vkgdr_memory_t mem, size_t offset, size_t size)
   return range;
 }
 
-void
-vkgdr_memory_flush (vkgdr_memory_t mem, size_t offset, size_t size)
+typedef VkResult (*sync_function) (
+    VkDevice device, uint32_t n, const VkMappedMemoryRange *ranges);
+
+/* Calls @function if the memory is not coherent. @name is that of ours,
+ * @vk_name that of Vulkan. */
+static void
+synchronize (vkgdr_memory_t mem, size_t offset, size_t size, const char *name,
+    sync_function function, const char *vk_name, const char *effect)
 {
-  const vkgdr_vk *vk = &mem->g->vk;
   VkMappedMemoryRange range;
   VkResult result = VK_SUCCESS;
 
-  if (!check_range (mem, "vkgdr_memory_flush()", offset, size))
+  if (offset > mem->size || size > mem->size - offset) {
+    vkgdr_error_set ("%s of %zu bytes from byte %zu reaches beyond the "
+                     "memory's %zu bytes: give a range inside it",
+        name, size, offset, mem->size);
     return;
-  if (size > 0) {
-    vkgdr_store_fence ();
-    if (!vkgdr_memory_is_coherent (mem)) {
-      range = whole_atoms (mem, offset, size);
-      result = vk->FlushMappedMemoryRanges (vk->device, 1, &range);
-    }
+  }
+  if (size > 0 && !vkgdr_memory_is_coherent (mem)) {
+    range = whole_atoms (mem, offset, size);
+    result = function (mem->g->vk.device, 1, &range);
   }
   if (result == VK_SUCCESS)
     vkgdr_error_clear ();
   else
-    vkgdr_error_set ("vkFlushMappedMemoryRanges failed (%s): the device may "
-                     "not see what was written; see whether it is lost (dmesg)",
-        vkgdr_vk_result_name (result));
+    vkgdr_error_set ("%s failed (%s): the %s; see whether the device is lost "
+                     "(dmesg)",
+        vk_name, vkgdr_vk_result_name (result), effect);
+}
+
+void
+vkgdr_memory_flush (vkgdr_memory_t mem, size_t offset, size_t size)
+{
+  vkgdr_store_fence ();
+  synchronize (mem, offset, size, "vkgdr_memory_flush()",
+      mem->g->vk.FlushMappedMemoryRanges, "vkFlushMappedMemoryRanges",
+      "device may not see what was written");
 }
 
 void
 vkgdr_memory_invalidate (vkgdr_memory_t mem, size_t offset, size_t size)
 {
-  const vkgdr_vk *vk = &mem->g->vk;
-  VkMappedMemoryRange range;
-  VkResult result = VK_SUCCESS;
-
-  if (!check_range (mem, "vkgdr_memory_invalidate()", offset, size))
-    return;
-  if (size > 0 && !vkgdr_memory_is_coherent (mem)) {
-    range = whole_atoms (mem, offset, size);
-    result = vk->InvalidateMappedMemoryRanges (vk->device, 1, &range);
-  }
-  if (result == VK_SUCCESS)
-    vkgdr_error_clear ();
-  else
-    vkgdr_error_set ("vkInvalidateMappedMemoryRanges failed (%s): the CPU may "
-                     "not see what the device wrote; see whether it is lost "
-                     "(dmesg)",
-        vkgdr_vk_result_name (result));
+  synchronize (mem, offset, size, "vkgdr_memory_invalidate()",
+      mem->g->vk.InvalidateMappedMemoryRanges, "vkInvalidateMappedMemoryRanges",
+      "CPU may not see what the device wrote");
 }

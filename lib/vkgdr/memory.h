@@ -12,61 +12,38 @@
 
 #include "device.h"
 
-/**
- * vkgdr_memory:
- * @g: the device, which the memory keeps alive
- * @flags: its vkgdr_memory_flags
- * @size: requested size in bytes; also the size for vkAllocateMemory()
- * @imported: whether it was imported from a file descriptor
- * @counted: whether @size is counted in the device's totals and a limited
- * window
- * @context: the CUDA context of the memory
- * @pointer: the device pointer, or 0
- * @vk_memory: in the window, Vulkan's memory; none if it was imported by a
- *   handle without a window
- * @host: the mapped address of @vk_memory
- * @external: CUDA's import of @vk_memory
- * @handle: for device-only memory, CUDA's handle of the allocation, or 0
- * @reserved: for device-only memory, size of the address range at @pointer
- * @mapped: for device-only memory, whether @handle is mapped at @pointer
- */
 struct vkgdr_memory {
-  vkgdr_t g;
-  uint32_t flags;
-  size_t size;
-  bool imported;
-  bool counted;
-  CUcontext context;
-  CUdeviceptr pointer;
+  vkgdr_t g;           /* a reference */
+  uint32_t flags;      /* vkgdr_memory_flags */
+  size_t size;         /* as requested, also from vkAllocateMemory() */
+  bool imported;       /* from a file descriptor */
+  bool counted;        /* in the device's totals and a limited window */
+  CUcontext context;   /* in which it was allocated */
+  CUdeviceptr pointer; /* or 0 */
 
+  /* In the window. There is no vk_memory if it was imported by a handle without
+   * a window. */
   VkDeviceMemory vk_memory;
-  void *host;
-  CUexternalMemory external;
+  void *host;                /* the mapped address of vk_memory */
+  CUexternalMemory external; /* CUDA's import of vk_memory */
 
-  CUmemGenericAllocationHandle handle;
-  size_t reserved;
-  bool mapped;
+  /* Device-only memory. */
+  CUmemGenericAllocationHandle handle; /* or 0 */
+  size_t reserved;                     /* size of the addresses at pointer */
+  bool mapped;                         /* whether handle is mapped there */
 };
 
-/* The remedy for memory that could not be released. */
-#define VKGDR_MEMORY_STAYS \
-  "some of the device's memory may stay in use until the CUDA context is " \
-  "destroyed; see whether an earlier kernel or copy failed"
-
-/**
- * vkgdr_memory_new:
- *
- * Returns: an empty memory for the thread's current CUDA context; NULL if that
- *   is not a context of @g's device (vkgdr_error_set())
- */
+/* Returns an empty memory for the thread's current CUDA context; NULL if that
+ * is not a context of @g's device (vkgdr_error_set()). */
 vkgdr_memory_t vkgdr_memory_new (vkgdr_t g, size_t size, uint32_t flags);
 
-/**
- * vkgdr_memory_abandon:
- *
- * Frees a memory that could not be allocated or imported. The calling thread's
- * last error stays the same, even if something fails.
- */
+/* Reports the failure of a release if @ok, that is, if it is the first one.
+ * Returns whether nothing has failed. */
+bool vkgdr_memory_check_release (
+    const char *function, CUresult result, bool ok);
+
+/* Frees a memory that could not be allocated or imported. The calling thread's
+ * last error stays the same, even if something fails. */
 void vkgdr_memory_abandon (vkgdr_memory_t mem);
 
 /* Functions of both types. The memory's CUDA context must be current. If a
@@ -77,7 +54,7 @@ void vkgdr_memory_abandon (vkgdr_memory_t mem);
 bool vkgdr_window_memory_allocate (vkgdr_memory_t mem);
 bool vkgdr_window_memory_import (vkgdr_memory_t mem, int fd);
 int vkgdr_window_memory_export_fd (vkgdr_memory_t mem);
-bool vkgdr_window_memory_release_cuda (vkgdr_memory_t mem);
+void vkgdr_window_memory_release_cuda (vkgdr_memory_t mem);
 /* Must be called after release_cuda (), even if that failed. Needs no CUDA
  * context. */
 void vkgdr_window_memory_release_vulkan (vkgdr_memory_t mem);
@@ -85,6 +62,6 @@ void vkgdr_window_memory_release_vulkan (vkgdr_memory_t mem);
 bool vkgdr_device_memory_allocate (vkgdr_memory_t mem);
 bool vkgdr_device_memory_import (vkgdr_memory_t mem, int fd);
 int vkgdr_device_memory_export_fd (vkgdr_memory_t mem);
-bool vkgdr_device_memory_release_cuda (vkgdr_memory_t mem);
+void vkgdr_device_memory_release_cuda (vkgdr_memory_t mem);
 
 #endif /* VKGDR_MEMORY_H */

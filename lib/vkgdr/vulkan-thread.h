@@ -20,39 +20,19 @@
 
 typedef struct vkgdr_vulkan_thread vkgdr_vulkan_thread;
 
-/**
- * vkgdr_vulkan_thread_ref:
- *
- * Starts the process's thread if there is none. Thread-safe.
- *
- * Returns: (transfer full): the thread, or NULL on failure (vkgdr_error_set())
- */
+/* Starts the process's thread if there is none. Returns NULL on failure
+ * (vkgdr_error_set()). Thread-safe. */
 vkgdr_vulkan_thread *vkgdr_vulkan_thread_ref (void);
 
-/**
- * vkgdr_vulkan_thread_unref:
- * @self: (transfer full): the thread
- *
- * Ends the thread, and waits for its end, if this was the last reference.
+/* Ends the thread, and waits for its end, if this was the last reference.
  * Thread-safe. Must not be called by the thread itself. Does nothing in a
- * process that was forked after the thread was started.
- */
+ * process that was forked after the thread was started. */
 void vkgdr_vulkan_thread_unref (vkgdr_vulkan_thread *self);
 
-/**
- * vkgdr_vulkan_thread_run:
- * @self: the thread
- * @function: what to call; it reads and sets the caller's last error
- *   (vkgdr_error_set())
- * @data: its argument
- *
- * Calls @function in the thread, and waits until it returns. Calls of several
- * threads follow each other. Thread-safe. Must not be called by the thread
- * itself.
- *
- * Returns: false if @function was not called, because the process was forked
- *   after the thread was started (vkgdr_error_set())
- */
+/* Calls @function in the thread, and waits until it returns. It reads and sets
+ * the caller's last error. Calls of several threads follow each other. Returns
+ * false if @function was not called, because the process was forked after the
+ * thread was started (vkgdr_error_set()). Thread-safe. */
 bool vkgdr_vulkan_thread_run (
     vkgdr_vulkan_thread *self, void (*function) (void *), void *data);
 

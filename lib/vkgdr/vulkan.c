@@ -117,8 +117,8 @@ load (void)
 }
 
 /* Loaders of Vulkan 1.0 have no vkEnumerateInstanceVersion. */
-static uint32_t
-get_loader_version (void)
+static bool
+check_loader_version (void)
 {
   PFN_vkEnumerateInstanceVersion enumerate;
   uint32_t version = VK_API_VERSION_1_0;
@@ -127,14 +127,6 @@ get_loader_version (void)
       NULL, "vkEnumerateInstanceVersion");
   if (enumerate)
     enumerate (&version);
-  return version;
-}
-
-static bool
-check_loader_version (void)
-{
-  uint32_t version = get_loader_version ();
-
   if (version >= VK_API_VERSION_1_1)
     return true;
   vkgdr_error_set_remedy (NEW_LOADER_REMEDY,
@@ -159,7 +151,7 @@ load_instance_functions (vkgdr_vk *vk)
 }
 
 static bool
-create_instance (const vkgdr_debug *debug)
+create_instance (void)
 {
   const VkApplicationInfo application = {
     .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
@@ -174,15 +166,6 @@ create_instance (const vkgdr_debug *debug)
   PFN_vkCreateInstance create;
   VkResult result;
 
-  if (debug->no_vulkan) {
-    vkgdr_error_set_remedy (
-        "unset VKGDR_DEBUG", "VKGDR_DEBUG=no-vulkan hides the Vulkan loader");
-    return false;
-  }
-  if (instance)
-    return true;
-  if (!load () || !check_loader_version ())
-    return false;
   create = (PFN_vkCreateInstance) get_instance_proc (NULL, "vkCreateInstance");
   if (!create) {
     vkgdr_error_set_remedy (
@@ -199,21 +182,22 @@ create_instance (const vkgdr_debug *debug)
   return false;
 }
 
-bool
+vkgdr_obstacle
 vkgdr_vk_init (vkgdr_vk *vk, const vkgdr_debug *debug)
 {
   memset (vk, 0, sizeof (*vk));
-  if (!create_instance (debug))
-    return false;
+  if (debug->no_vulkan) {
+    vkgdr_error_set_remedy (
+        "unset VKGDR_DEBUG", "VKGDR_DEBUG=no-vulkan hides the Vulkan loader");
+    return VKGDR_OBSTACLE_VULKAN_LOADER;
+  }
+  if (!instance && (!load () || !check_loader_version ()))
+    return VKGDR_OBSTACLE_VULKAN_LOADER;
+  if (!instance && !create_instance ())
+    return VKGDR_OBSTACLE_VULKAN_DRIVER;
   vk->instance = instance;
-  return load_instance_functions (vk);
-}
-
-bool
-vkgdr_vk_has_loader (const vkgdr_debug *debug)
-{
-  return !debug->no_vulkan && get_instance_proc
-         && get_loader_version () >= VK_API_VERSION_1_1;
+  return load_instance_functions (vk) ? VKGDR_OBSTACLE_NONE
+                                      : VKGDR_OBSTACLE_VULKAN_DRIVER;
 }
 
 static bool

@@ -291,27 +291,17 @@ vkgdr_window_memory_import (vkgdr_memory_t mem, int fd)
              || import_in_vulkan (mem, duplicate_for_vulkan (fd)));
 }
 
-bool
+void
 vkgdr_window_memory_release_cuda (vkgdr_memory_t mem)
 {
   const vkgdr_cuda *cu = mem->g->cu;
-  CUresult result;
   bool ok = true;
 
-  if (mem->pointer) {
-    result = cu->cuMemFree (mem->pointer);
-    if (result != CUDA_SUCCESS) {
-      vkgdr_error_set_cuda ("cuMemFree", result, VKGDR_MEMORY_STAYS);
-      ok = false;
-    }
-  }
-  result = cu->cuDestroyExternalMemory (mem->external);
-  if (result != CUDA_SUCCESS && ok) {
-    vkgdr_error_set_cuda (
-        "cuDestroyExternalMemory", result, VKGDR_MEMORY_STAYS);
-    ok = false;
-  }
-  return ok;
+  if (mem->pointer)
+    ok = vkgdr_memory_check_release (
+        "cuMemFree", cu->cuMemFree (mem->pointer), ok);
+  vkgdr_memory_check_release ("cuDestroyExternalMemory",
+      cu->cuDestroyExternalMemory (mem->external), ok);
 }
 
 static void

@@ -343,7 +343,7 @@ TEST (another_device)
     return;
   cu = vkgdr_driver_load ();
   ck_assert_ptr_nonnull (cu);
-  ck_assert (vkgdr_vk_init (&vk, &debug));
+  ck_assert_int_eq (vkgdr_vk_init (&vk, &debug), VKGDR_OBSTACLE_NONE);
   ck_assert (!vkgdr_vk_choose_uuid (&vk, (uint8_t *) uuid.bytes));
   assert_error ("UUID", "616e6f7468657220646576696365", "llvmpipe",
       "mesa-vulkan-drivers");
@@ -378,7 +378,7 @@ TEST (threads_of_the_driver_may_wake_late)
     return;
   ck_assert_int_eq (
       vkgdr_driver_load ()->cuDeviceGetUuid (&uuid, 0), CUDA_SUCCESS);
-  ck_assert (vkgdr_vk_init (&vk, &debug));
+  ck_assert_int_eq (vkgdr_vk_init (&vk, &debug), VKGDR_OBSTACLE_NONE);
   ck_assert (vkgdr_vk_choose_uuid (&vk, (uint8_t *) uuid.bytes));
   ck_assert_int_eq (prctl (PR_SET_TIMERSLACK, 123000UL), 0);
   create = vk.CreateDevice;
