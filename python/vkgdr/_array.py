@@ -10,7 +10,7 @@ import numpy as np
 from ._constants import TRSA_OVERRIDE_FORMAT, array3d_flags, array_format, memory_type
 from ._constants import address_mode as _address_mode
 from ._constants import filter_mode as _filter_mode
-from ._context import Context, ContextDependent, bare, clean_up
+from ._context import Context, ContextDependent, bare
 from ._cuda import (
     CONVERTERS, INVALID_VALUE, Handle, LogicError, call, cu, error, get, get_two, handle_of,
     pointer,
@@ -230,16 +230,17 @@ class SurfaceReference(_Reference):
         return self._bound("cuSurfRefGetArray")
 
 
-class TextureReference(_Reference):
+class TextureReference(_Reference, ContextDependent):
     """A texture of a kernel: Module.get_texref()."""
 
     def __init__(self) -> None:
+        self._acquire_context()
         self.handle = get("cuTexRefCreate", "P")
         self._owned = True
 
     def __del__(self) -> None:
         if self._owned:
-            clean_up("cuTexRefDestroy", self.handle)
+            self._release("cuTexRefDestroy", self.handle)
 
     def set_array(self, array: Array) -> None:
         self._bind("cuTexRefSetArray", array, TRSA_OVERRIDE_FORMAT)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ._array import SurfaceReference, TextureReference
 from ._constants import TR_DEFAULT, function_attribute, jit_option
-from ._context import Context, ContextDependent, bare, clean_up
+from ._context import Context, ContextDependent, bare
 from ._cuda import (
     INVALID_HANDLE, INVALID_VALUE, Error, Handle, also_named, call, cu, error, get,
     pointer, stream_handle, uint,
@@ -517,14 +517,15 @@ def module_from_buffer(buffer: Any, options: Any = (), message_handler: Any = No
     return bare(Module)._load(buffer, options, message_handler)
 
 
-class Linker:
+class Linker(ContextDependent):
     """Links images to one module."""
 
     handle: Optional[int] = None
 
     def __init__(self, message_handler: Any = None, options: Any = None,
                  log_verbose: bool = False) -> None:
-        self.handler = message_handler
+        self._acquire_context()
+        self._handler = message_handler
         self._logs = _Logs(options, log_verbose)
         handle = ctypes.c_void_p()
         self._call("cuLinkCreate", len(self._logs.keys), self._logs.keys, self._logs.values,
@@ -534,7 +535,7 @@ class Linker:
     def _call(self, function: str, *arguments: Any) -> None:
         result = cu.raw(function)(*arguments)
         if result:
-            self._logs.report(self.handler, function, result)
+            self._logs.report(self._handler, function, result)
 
     def add_data(self, data: Any, input_type: int, name: str = "unknown") -> None:
         image = data.encode() if isinstance(data, str) else memoryview(data).tobytes()
@@ -550,13 +551,13 @@ class Linker:
         self._call("cuLinkComplete", self.handle, ctypes.byref(image),
                    ctypes.byref(ctypes.c_size_t()))
         self._call("cuModuleLoadData", ctypes.byref(module), image)
-        self._logs.report(self.handler, "cuModuleLoadData", 0)
+        self._logs.report(self._handler, "cuModuleLoadData", 0)
         self._close()
         return bare(Module)._set(module.value)
 
     def _close(self) -> None:
         handle, self.handle = self.handle, None
         if handle is not None:
-            clean_up("cuLinkDestroy", handle)
+            self._release("cuLinkDestroy", handle)
 
     __del__ = _close

@@ -176,6 +176,12 @@ class Contexts(unittest.TestCase):
         context.detach()
         del memory, stream, event
 
+    def test_what_is_left_at_the_end_is_freed_with_its_context(self) -> None:
+        result = support.run_python(
+            "import vkgdr.autoinit, vkgdr.driver as d\nfrom vkgdr.compiler import DynamicModule\n"
+            "stream, event, memory, module = d.Stream(), d.Event(), d.mem_alloc(16), DynamicModule()")
+        self.assertEqual((result.returncode, result.stdout), (0, ""))
+
     def test_an_object_is_freed_in_another_thread(self) -> None:
         context = driver.Device(0).make_context()
         memory = driver.mem_alloc(1 << 20)

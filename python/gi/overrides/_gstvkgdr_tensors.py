@@ -9,7 +9,7 @@ import atexit
 import os
 import threading
 import weakref
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Iterator, List, Optional, Sequence, Tuple, Union
 
 from . import _gstvkgdr_arrays as arrays
 from . import _gstvkgdr_layout as layouts
