@@ -2,7 +2,6 @@
 """CUDA arrays, textures and surfaces of vkgdr.driver, and copies of rows and boxes."""
 
 import ctypes
-import operator
 from typing import Any, Tuple, Union
 
 import numpy as np
@@ -13,7 +12,7 @@ from ._constants import filter_mode as _filter_mode
 from ._context import Context, ContextDependent, bare
 from ._cuda import (
     CONVERTERS, INVALID_VALUE, Handle, LogicError, call, cu, error, get, get_two, handle_of,
-    pointer,
+    pointer, uint,
 )
 from ._library import fields
 from ._memory import host_range
@@ -28,10 +27,10 @@ __all__ = [
 
 
 class _Structure(ctypes.Structure):
-    """A structure whose fields take NumPy's integers, too."""
+    """A structure whose fields take NumPy's integers, too, and no negative ones."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, operator.index(value) if hasattr(value, "__index__") else value)
+        super().__setattr__(name, uint(value) if hasattr(value, "__index__") else value)
 
 
 class _Descriptor(_Structure):

@@ -20,6 +20,9 @@ class _Enum(enum.IntEnum):
     def __str__(self) -> str:
         return self.name
 
+    def __repr__(self) -> str:
+        return f"vkgdr.driver.{type(self).__name__}.{self.name}"
+
     def __format__(self, spec: str) -> str:
         return format(self.name if not spec or spec.endswith("s") else int(self), spec)
 

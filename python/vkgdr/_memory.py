@@ -34,7 +34,7 @@ def host_range(source: Any, is_target: bool = False, has_gaps: bool = False) -> 
     if is_target and view.readonly:
         raise BufferError(f"this {type(source).__name__} cannot be written")
     if not (view.contiguous or has_gaps):
-        raise BufferError(f"this {type(source).__name__} is not contiguous: make a copy of it")
+        raise ValueError(f"this {type(source).__name__} is not contiguous: make a copy of it")
     return np.asarray(view).__array_interface__["data"][0], view.nbytes
 
 

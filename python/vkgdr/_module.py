@@ -244,7 +244,7 @@ class Function(Handle):
         launch = _launch
         handle = stream.handle if type(stream) is Stream else stream_handle(stream) or 0
         try:
-            _CONFIG.pack_into(launch.config, 0, *(*grid, 1, 1)[:3], *(*block, 1, 1)[:3], shared,
+            _CONFIG.pack_into(launch.config, 0, *(*grid, 1, 1, 1)[:3], *(*block, 1, 1)[:3], shared,
                               handle, 0, 0, size)
         except struct.error:
             for number in (*grid, *block, shared):

@@ -37,7 +37,7 @@ def cuda_folders() -> List[str]:
     """The folders of CUDA toolkits that exist."""
     names = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"),
              os.environ.get("CUDA_ROOT"), "/usr/local/cuda"]
-    return [name for name in names if name and os.path.isdir(name)]
+    return [name for name in dict.fromkeys(names) if name and os.path.isdir(name)]
 
 
 def _candidates() -> Iterator[str]:

@@ -93,17 +93,9 @@ class DeviceData:
         self.max_threads = dev.max_threads_per_block
         self.warp_size = dev.warp_size
         self.warps_per_mp = dev.max_threads_per_multiprocessor // self.warp_size
-        self.thread_blocks_per_mp = self._read(dev, "max_blocks_per_multiprocessor", 32)
+        self.thread_blocks_per_mp = dev.max_blocks_per_multiprocessor
         self.registers = dev.max_registers_per_block
         self.shared_memory = dev.max_shared_memory_per_block
-
-    @staticmethod
-    def _read(dev: driver.Device, name: str, default: int) -> int:
-        """An attribute, or a default with a driver that does not know it."""
-        try:
-            return int(getattr(dev, name)) or default
-        except driver.LogicError:
-            return default
 
     def align_bytes(self, word_size: int = 4) -> int:
         try:
