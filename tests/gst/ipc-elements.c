@@ -89,6 +89,58 @@ TEST (large_caps)
   vkgdr_frames_close (client);
 }
 
+/* Frames of a program without GStreamer have the caps and the planes of their
+ * format. */
+TEST (frames_of_a_program)
+{
+  const vkgdr_frame_server_params params = { .path = test_ipc_path,
+    .format = "NV12",
+    .width = 66,
+    .height = 50,
+    .fps_n = 25,
+    .fps_d = 1 };
+  g_autoptr (GstBuffer) buffer = NULL;
+  vkgdr_frame_server_t server;
+  vkgdr_frame_buffer *frame;
+  GstVideoFrame video;
+  GstVideoInfo info;
+  GstEvent *event;
+  GstCaps *caps;
+  guint p;
+
+  if (test_ipc_cannot_export ())
+    return;
+  server = vkgdr_frame_server_open (&params);
+  fail_unless (server != NULL);
+  test_ipc_start_client ();
+  test_wait_for (vkgdr_frame_server_count_clients (server) == 1);
+  frame = vkgdr_frame_server_acquire (server, 0);
+  memset (frame->planes[0].host, 10, frame->planes[0].stride * 50);
+  memset (frame->planes[1].host, 11, frame->planes[1].stride * 25);
+  fail_unless (vkgdr_frame_server_send (server, frame, -1));
+  buffer = gst_harness_pull (test_src);
+  event = test_ipc_pull_event (GST_EVENT_CAPS);
+  gst_event_parse_caps (event, &caps);
+  fail_unless (gst_vkgdr_caps_get_video_info (caps, &info));
+  fail_unless_equals_string (GST_VIDEO_INFO_NAME (&info), "NV12");
+  fail_unless_equals_int (GST_VIDEO_INFO_WIDTH (&info), 66);
+  fail_unless_equals_int (GST_VIDEO_INFO_FPS_N (&info), 25);
+  fail_unless (gst_video_frame_map (&video, &info, buffer, GST_MAP_READ));
+  for (p = 0; p < 2; p++) {
+    const guint8 *data = GST_VIDEO_FRAME_PLANE_DATA (&video, p);
+    gint last = GST_VIDEO_FRAME_COMP_HEIGHT (&video, p) - 1;
+
+    fail_unless_equals_int (data[0], 10 + p);
+    fail_unless_equals_int (
+        data[last * GST_VIDEO_FRAME_PLANE_STRIDE (&video, p) + 65], 10 + p);
+  }
+  gst_video_frame_unmap (&video);
+  gst_event_unref (event);
+  vkgdr_frame_server_end (server);
+  gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
+  vkgdr_frame_server_close (server);
+}
+
 /* A thread that does not sleep receives all frames and events. */
 TEST (busy_poll)
 {

@@ -402,6 +402,38 @@ TEST (leaky_no_and_eos)
   gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
 }
 
+static gpointer
+flush_all_the_time (gpointer is_over)
+{
+  g_autoptr (GstPad) pad =
+      gst_element_get_static_pad (test_sink->element, "sink");
+
+  while (!g_atomic_int_get ((gint *) is_over)) {
+    gst_pad_send_event (pad, gst_event_new_flush_start ());
+    gst_pad_send_event (pad, gst_event_new_flush_stop (TRUE));
+  }
+  return NULL;
+}
+
+/* Events may come at any time, also while the element starts and stops. */
+TEST (events_while_stopping)
+{
+  gint is_over = FALSE;
+  GThread *thread;
+  guint i;
+
+  if (test_ipc_cannot_export ())
+    return;
+  test_ipc_serve ("async=false");
+  thread = g_thread_new ("flush", flush_all_the_time, &is_over);
+  for (i = 0; i < 50; i++) {
+    gst_element_set_state (test_sink->element, GST_STATE_READY);
+    gst_element_set_state (test_sink->element, GST_STATE_PLAYING);
+  }
+  g_atomic_int_set (&is_over, TRUE);
+  g_thread_join (thread);
+}
+
 /* --- connections --------------------------------------------------------- */
 
 /* Pushes frames until one is not sent because the server has noticed that its

@@ -71,11 +71,12 @@ assert_mode (mode_t mode)
 }
 
 /* Connects as another user. Returns -2 if the process cannot become another
- * user, -1 if the connection fails, 0 if there is no message, and otherwise the
- * type of the first message. */
+ * user, -1 if the connection fails with an error that names the remedy, 0 if
+ * there is no message, and otherwise the type of the first message. */
 static gint
 connect_as_other_user (void)
 {
+  const vkgdr_frames_params params = { .path = test_ipc_path };
   guint32 type = 0;
   gint fd;
 
@@ -83,7 +84,10 @@ connect_as_other_user (void)
     return -2;
   fd = connect_to_server ();
   if (fd < 0)
-    return -1;
+    return !vkgdr_frames_connect (&params)
+                   && strstr (vkgdr_last_error (), "allowed-peers")
+               ? -1
+               : -3;
   say_hello (fd);
   /* The first call fails if the server has not read the greeting. */
   if (recv (fd, &type, sizeof (type), MSG_TRUNC) < 0 && errno == ECONNRESET)
