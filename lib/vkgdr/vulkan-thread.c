@@ -14,11 +14,10 @@
 #include "thread.h"
 
 /* A call that a thread of the application waits for. */
-typedef struct call {
-  void (*function) (void *);
+typedef struct {
+  void (*function) (void *); /* NULL: the thread shall end */
   void *data;
   vkgdr_error error; /* the caller's last error */
-  bool done;
 } call;
 
 struct vkgdr_vulkan_thread {
@@ -26,45 +25,56 @@ struct vkgdr_vulkan_thread {
   pthread_t thread;
   unsigned users; /* guarded by users_lock */
 
-  pthread_mutex_t lock;   /* guards the fields below, and `done` */
-  pthread_cond_t changed; /* broadcast when one of them changes */
-  call *call;             /* the present call, or NULL */
-  bool is_ending;
+  pthread_mutex_t turn; /* held by the thread that calls */
+  pthread_mutex_t lock; /* guards the field below */
+  pthread_cond_t changed;
+  call *call; /* the present call, or NULL */
 };
 
 /* Also held during the start of the thread, and while its end is awaited. */
 static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER;
 static vkgdr_vulkan_thread *current; /* guarded by users_lock */
 
-static void
-run_call (call *c)
-{
-  vkgdr_error_restore (&c->error);
-  c->function (c->data);
-  vkgdr_error_save (&c->error);
-}
-
 static void *
 run_thread (void *data)
 {
   vkgdr_vulkan_thread *self = data;
+  bool goes_on = true;
 
   pthread_mutex_lock (&self->lock);
-  while (!self->is_ending) {
+  while (goes_on) {
     call *c = self->call;
 
-    if (!c || c->done) {
+    if (!c) {
       pthread_cond_wait (&self->changed, &self->lock);
       continue;
     }
     pthread_mutex_unlock (&self->lock);
-    run_call (c);
+    goes_on = c->function != NULL;
+    vkgdr_error_restore (&c->error);
+    if (goes_on)
+      c->function (c->data);
+    vkgdr_error_save (&c->error);
     pthread_mutex_lock (&self->lock);
-    c->done = true;
+    self->call = NULL;
     pthread_cond_broadcast (&self->changed);
   }
   pthread_mutex_unlock (&self->lock);
   return NULL;
+}
+
+/* Gives @c to the thread, and waits for it. */
+static void
+wait_for (vkgdr_vulkan_thread *self, call *c)
+{
+  pthread_mutex_lock (&self->turn);
+  pthread_mutex_lock (&self->lock);
+  self->call = c;
+  pthread_cond_broadcast (&self->changed);
+  while (self->call)
+    pthread_cond_wait (&self->changed, &self->lock);
+  pthread_mutex_unlock (&self->lock);
+  pthread_mutex_unlock (&self->turn);
 }
 
 static void
@@ -72,6 +82,7 @@ destroy (vkgdr_vulkan_thread *self)
 {
   pthread_cond_destroy (&self->changed);
   pthread_mutex_destroy (&self->lock);
+  pthread_mutex_destroy (&self->turn);
   free (self);
 }
 
@@ -87,6 +98,7 @@ create (void)
     return NULL;
   }
   self->process = getpid ();
+  pthread_mutex_init (&self->turn, NULL);
   pthread_mutex_init (&self->lock, NULL);
   pthread_cond_init (&self->changed, NULL);
   result = vkgdr_thread_start (&self->thread, "vulkan", run_thread, self);
@@ -121,44 +133,21 @@ vkgdr_vulkan_thread_ref (void)
   return self;
 }
 
-static void
-end (vkgdr_vulkan_thread *self)
-{
-  pthread_mutex_lock (&self->lock);
-  self->is_ending = true;
-  pthread_cond_broadcast (&self->changed);
-  pthread_mutex_unlock (&self->lock);
-  pthread_join (self->thread, NULL);
-  destroy (self);
-}
-
 void
 vkgdr_vulkan_thread_unref (vkgdr_vulkan_thread *self)
 {
+  call end = { .function = NULL };
+
   if (!is_of_this_process (self))
     return;
   pthread_mutex_lock (&users_lock);
   if (--self->users == 0) {
-    end (self);
+    wait_for (self, &end);
+    pthread_join (self->thread, NULL);
+    destroy (self);
     current = NULL;
   }
   pthread_mutex_unlock (&users_lock);
-}
-
-/* Gives @c to the thread, and waits for it. */
-static void
-wait_for (vkgdr_vulkan_thread *self, call *c)
-{
-  pthread_mutex_lock (&self->lock);
-  while (self->call)
-    pthread_cond_wait (&self->changed, &self->lock);
-  self->call = c;
-  pthread_cond_broadcast (&self->changed);
-  while (!c->done)
-    pthread_cond_wait (&self->changed, &self->lock);
-  self->call = NULL;
-  pthread_cond_broadcast (&self->changed);
-  pthread_mutex_unlock (&self->lock);
 }
 
 bool
