@@ -19,7 +19,6 @@ __all__ = ["Error", "LaunchError", "LogicError", "MemoryError", "RuntimeError"]
 #: The version of the driver API for which this module was written.
 CUDA_VERSION = 13000
 
-SUCCESS = 0
 INVALID_VALUE = 1
 OUT_OF_MEMORY = 2
 NOT_INITIALIZED = 3

@@ -556,6 +556,50 @@ class Functions(WithContext):
         with self.assertRaises(AttributeError):
             scale.banana
 
+    def test_functions_that_only_call_cuda(self) -> None:
+        """They pass their arguments on; the driver may refuse."""
+        context, memory, scale = self.context, driver.mem_alloc(64), self.module.get_function("scale")
+        managed, array = driver.managed_zeros(8, np.uint8).base, np.ones((4, 4), np.float32)
+
+        def texture() -> None:
+            one = driver.TextureReference()
+            one.set_flags(driver.TRSF_READ_AS_INTEGER)
+            one.set_address_mode(0, driver.address_mode.CLAMP)
+            one.set_filter_mode(driver.filter_mode.LINEAR)
+            one.set_address(memory, 64)
+            self.assertEqual((one.get_flags(), one.get_address_mode(0), one.get_filter_mode()),
+                             (1, driver.address_mode.CLAMP, driver.filter_mode.LINEAR))
+            self.assertEqual(one.get_address(), int(memory))
+
+        for call in (
+            lambda: context.set_limit(0, context.get_limit(driver.limit.STACK_SIZE)),
+            lambda: context.set_cache_config(context.get_cache_config()),
+            lambda: context.set_shared_config(context.get_shared_config()),
+            lambda: context.enable_peer_access(context),
+            lambda: context.disable_peer_access(context),
+            context.get_api_version, driver.start_profiler, driver.stop_profiler,
+            lambda: driver.Device(0).can_access_peer(driver.Device(0)),
+            lambda: driver.Event().ipc_handle(),
+            lambda: driver.IPCMemoryHandle(driver.mem_get_ipc_handle(memory)).close(),
+            lambda: driver.memcpy_peer(memory, memory + 32, 32, src_context=context),
+            lambda: driver.memcpy_peer_async(memory, memory + 32, 32, stream=driver.Stream()),
+            lambda: driver.memset_d2d16_async(memory, 16, 1, 4, 2, stream=driver.Stream()),
+            lambda: scale.set_attribute(driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, 64),
+            lambda: scale.set_cache_config(driver.func_cache.PREFER_L1),
+            lambda: scale.set_shared_config(driver.shared_config.FOUR_BYTE_BANK_SIZE),
+            lambda: managed.advise(driver.mem_advise_flags.SET_READ_MOSTLY),
+            lambda: managed.attach(driver.mem_attach_flags.GLOBAL, stream=driver.Stream()),
+            lambda: driver.memcpy_atod(memory, driver.matrix_to_array(array, "C"), 0, 16),
+            texture,
+        ):
+            try:
+                call()
+            except driver.LogicError:
+                pass
+        self.assertEqual(driver.Device(0).total_memory(), driver.mem_get_info()[1])
+        self.assertEqual(driver.mem_get_address_range(memory + 8)[0], int(memory))
+        self.assertEqual(managed.as_buffer(2, 1).nbytes, 2)
+
     def test_errors(self) -> None:
         with self.assertRaises(driver.RuntimeError):
             driver.module_from_file("/nonexistent")
