@@ -9,6 +9,12 @@
 
 /* --- bytes --------------------------------------------------------------- */
 
+guint8
+test_any_byte (const guint8 *in, gsize i)
+{
+  return 0;
+}
+
 static GstHarness *
 harness_of (const gchar *elements)
 {
@@ -76,7 +82,7 @@ check_output (const TestFlow *row, GstHarness *h, GstBuffer *buffer,
   fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), frame * GST_SECOND);
   fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
   fail_unless_equals_uint64 (map.size, size);
-  for (i = 0; i < size; i++)
+  for (i = 0; i < size && row->byte != test_any_byte; i++)
     test_check_byte (i, map.data[i], row->byte ? row->byte (in, i) : in[i]);
   gst_buffer_unmap (buffer, &map);
 }

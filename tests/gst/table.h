@@ -38,6 +38,9 @@ typedef struct {
 
 void test_check_flow (const TestFlow *row);
 
+/* For `byte`: the output may have any bytes. */
+guint8 test_any_byte (const guint8 *in, gsize i);
+
 /* "This pipeline fails with this error." Other errors may come before. */
 typedef struct {
   const gchar *pipeline;   /* as for gst-launch-1.0 */
