@@ -74,7 +74,6 @@ show (gboolean json)
   printf (json ? "%s\n" : "%s", text);
   g_free (text);
   json_node_unref (root);
-  info_forget ();
   if (fflush (stdout) != 0 || ferror (stdout)) {
     perror ("vkgdr-info: standard output");
     return EXIT_FAILURE;

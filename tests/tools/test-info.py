@@ -46,7 +46,7 @@ SIMULATED = [
     ({"VKGDR_DEBUG": "no-window"}, "limited", "no-window", "takes a transfer", "Resizable BAR",
      "device-local and host-visible", "none: writers get a staging buffer"),
     ({"VK_DRIVER_FILES": NOWHERE, "VK_ICD_FILENAMES": NOWHERE}, "limited", "vulkan-driver",
-     "takes a transfer", "unset VK_DRIVER_FILES", "", "Vulkan manifests   none"),
+     "takes a transfer", "VK_DRIVER_FILES", "", f"VK_DRIVER_FILES={NOWHERE}"),
     ({"VK_ICD_FILENAMES": NOWHERE}, "limited", "vulkan-driver", "takes a transfer",
      "VK_ICD_FILENAMES", "", "none: writers get a staging buffer"),
     ({"VKGDR_VULKAN_LIBRARY": LIBRARY}, "limited", "vulkan-loader", "takes a transfer", LIBRARY,

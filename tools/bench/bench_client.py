@@ -14,27 +14,16 @@ import time
 
 ENOUGH = 8  # frames that a result needs
 
-
-def count(path):
+try:
     import vkgdr
 
-    times = []
-    for _frame in vkgdr.Frames(path, timeout=30):
-        times.append(time.monotonic_ns())
-        if len(times) == 1:
+    frames = []
+    for _frame in vkgdr.Frames(sys.argv[1], timeout=30):
+        frames.append([time.monotonic_ns()])
+        if len(frames) == 1:
             print("{}", flush=True)
-        if len(times) >= ENOUGH and select.select([sys.stdin], [], [], 0)[0]:
+        if len(frames) >= ENOUGH and select.select([sys.stdin], [], [], 0)[0]:
             break
-    return times
-
-
-def main():
-    try:
-        result = {"times": count(sys.argv[1])}
-    except Exception as error:  # vkgdr-bench shows it
-        result = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps(result), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+    print(json.dumps({"frames": frames}), flush=True)
+except Exception as error:  # vkgdr-bench shows it
+    print(json.dumps({"error": f"{type(error).__name__}: {error}"}), flush=True)

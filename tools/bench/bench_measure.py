@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from bench_cases import CONSUMER
+from bench_cases import BATCH, CONSUMER
 
 PATIENCE = 90  # seconds, for one reply of the helper beyond the measured time
 QUICK_LIMIT = 150  # seconds, after which --quick measures nothing more
@@ -38,92 +38,33 @@ class Failure(Exception):
         super().__init__(" ".join(str(text).split())[:LONGEST])
 
 
-class Timeout(Failure):
-    """A process does not reply."""
-
-
-def helper_command(folder):
-    command = os.environ.get("VKGDR_BENCH_HELPER")
-    return shlex.split(command) if command else [os.path.join(folder, "vkgdr-bench-helper")]
-
-
-def read_line(process, seconds):
-    """One object that the process has written, or None if it has ended."""
+def read_line(process, seconds=PATIENCE):
+    """One object that the process has written. If there is none, the process is ended."""
     ready, _, _ = select.select([process.stdout], [], [], seconds)
-    if not ready:
-        raise Timeout(f"no reply in {seconds:.0f} s")
-    line = process.stdout.readline()
+    line = process.stdout.readline() if ready else b""
     if not line:
-        return None
+        if not ready:
+            process.kill()
+        status = process.wait(PATIENCE)
+        raise Failure(f"the process ended with status {status}" if ready
+                      else f"no reply in {seconds:.0f} s")
     reply = json.loads(line)
     if "error" in reply:
         raise Failure(reply["error"])
     return reply
 
 
-def summarize_frames(reply):
-    """Frames per second, and delays in seconds, of one other process. It tells in nanoseconds
-    when each frame was received, and the delays until it was received and launched."""
-    times = reply["times"][int(len(reply["times"]) * IPC_WARM_UP):]
-    result = {"rate": (len(times) - 1) * 1e9 / (times[-1] - times[0])}
-    for name in "received", "launched":
-        delays = reply.get(name, [])
-        delays = sorted(delays[int(len(delays) * IPC_WARM_UP):])
+def summarize_frames(frames):
+    """Frames per second, and delays in seconds, of one other process. For each frame, it
+    tells in nanoseconds when the frame was received, and its delays."""
+    frames = frames[int(len(frames) * IPC_WARM_UP):]
+    result = {"rate": (len(frames) - 1) * 1e9 / (frames[-1][0] - frames[0][0])}
+    for column, name in (1, "received"), (2, "launched"):
+        delays = sorted(frame[column] for frame in frames if len(frame) > column)
         if delays:
             result[name] = delays[len(delays) // 2] / 1e9
             result[name + "-p99"] = delays[len(delays) * 99 // 100] / 1e9
     return result
-
-
-class Helper:
-    """The process that measures. If it has crashed, a new one is started."""
-
-    def __init__(self, command, device):
-        self.command = [*command, "serve", str(device)]
-        self.process = None
-        self.hello = self.start()
-
-    def start(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE)
-        return self.read(PATIENCE)
-
-    def read(self, seconds):
-        try:
-            reply = read_line(self.process, seconds)
-        except Timeout:
-            self.process.kill()
-            self.stop()
-            raise
-        if reply is None:
-            self.crashed()
-        return reply
-
-    def crashed(self):
-        raise Failure(f"the helper ended with status {self.stop()}")
-
-    def stop(self):
-        process, self.process = self.process, None
-        process.stdin.close()
-        try:
-            return process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return process.wait()
-        finally:
-            process.stdout.close()
-
-    def ask(self, what, seconds=0.0, **request):
-        """Returns the reply. @seconds is the time of the measurement."""
-        if not self.process:
-            self.start()
-        line = json.dumps({"do": what, "seconds": seconds, **request})
-        try:
-            self.process.stdin.write(line.encode() + b"\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            self.crashed()
-        return self.read(PATIENCE + 20 * seconds)
 
 
 class Measurer:
@@ -132,11 +73,30 @@ class Measurer:
     def __init__(self, options, folder):
         self.options = options
         self.folder = folder
-        self.command = helper_command(folder)
-        self.helper = Helper(self.command, options.device)
-        self.hello = self.helper.hello
+        self.command = shlex.split(os.environ.get("VKGDR_BENCH_HELPER", "")) or [
+            os.path.join(folder, "vkgdr-bench-helper")]
+        self.helper = None
+        self.hello = self.start_helper()
         self.until = time.monotonic() + QUICK_LIMIT
         self.changes = 0
+
+    def start_helper(self):
+        self.helper = subprocess.Popen([*self.command, "serve", str(self.options.device)],
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        return read_line(self.helper)
+
+    def ask(self, what, seconds=0.0, **request):
+        """Returns the helper's reply. @seconds is the time of the measurement. If the helper
+        has crashed, a new one is started."""
+        if self.helper.poll() is not None:
+            self.start_helper()
+        line = json.dumps({"do": what, "seconds": seconds, **request})
+        try:
+            self.helper.stdin.write(line.encode() + b"\n")
+            self.helper.stdin.flush()
+        except BrokenPipeError:
+            pass  # read_line() tells it
+        return read_line(self.helper, PATIENCE + 20 * seconds)
 
     def measure(self, case, variant):
         """Adds a sample, or an error, after which the variant is left out."""
@@ -154,84 +114,67 @@ class Measurer:
         except Failure as failure:
             variant.error = str(failure)
 
-    def run(self, case, variant, **others):
-        return self.helper.ask("run", self.options.seconds, pipeline=variant.pipeline, **others)
-
     # --- pipelines
 
-    def measure_rate(self, case, variant):
+    def run(self, variant, **others):
+        return self.ask("run", self.options.seconds, pipeline=variant.pipeline, **others)
+
+    def measure_rate(self, case, variant, batch=1):
         warm_up = STREAMS_WARM_UP if case.section == "streams" and not self.options.quick else 0
-        rate = self.run(case, variant, **{"warm-up": warm_up})["rate"] * variant.part.batch
+        rate = self.run(variant, **{"warm-up": warm_up})["rate"] * batch
         return {"GB/s": rate * case.bytes / 1e9, "us/frame": 1e6 / rate}.get(case.unit, rate)
 
+    def measure_batches(self, case, variant):
+        return self.measure_rate(case, variant, BATCH)
+
     def measure_kernel(self, case, variant):
-        seconds = self.run(case, variant)["kernel-time"]
+        seconds = self.run(variant)["kernel-time"]
         if case.unit == "us/frame":
             return seconds * 1e6
         return 2 * case.bytes / seconds / 1e9  # read and written
-
-    def measure_memory(self, case, variant):
-        """In a new process: memory of an earlier pipeline could be used again."""
-        helper = Helper(self.command, self.options.device)
-        try:
-            reply = helper.ask("run", self.options.seconds, pipeline=variant.pipeline)
-        finally:
-            if helper.process:
-                helper.stop()
-        return reply["memory"] / 1e6
 
     def measure_change(self, case, variant):
         """Each text is new, so that none comes from the cache of compiled kernels."""
         self.changes += 1
         value = f"rgba.r = {self.changes}.0f - rgba.r + {time.time_ns() % 10**9}.0f"
         pipeline = variant.pipeline.replace('pixel=""', f'pixel="{value} + 1.0f"')
-        reply = self.helper.ask("run", self.options.seconds, pipeline=pipeline,
-                                property="pixel", value=value)
-        return reply["extra-gap"] * 1e3
-
-    def measure_start(self, case, variant):
-        return self.helper.ask("start", pipeline=variant.pipeline)["time"] * 1e3
+        return self.ask("run", self.options.seconds, pipeline=pipeline, property="pixel",
+                        value=value)["extra-gap"] * 1e3
 
     # --- new processes
 
     def measure_process(self, case, variant):
         with tempfile.TemporaryDirectory() as cache:
-            env = dict(os.environ)
-            if variant.id == "vkgdrtensor":
-                env["VKGDR_CACHE_DIR"] = cache
+            env = {"VKGDR_CACHE_DIR": cache} if variant.id == "vkgdrtensor" else {}
             began = time.monotonic_ns()
-            command = [*self.command, "first-frame", variant.pipeline]
-            with subprocess.Popen(command, stdout=subprocess.PIPE, env=env) as process:
-                reply = read_line(process, PATIENCE)
-        if reply is None:
-            raise Failure(f"the process ended with status {process.returncode}")
-        return (reply["time"] - began) / 1e6
+            with subprocess.Popen([*self.command, "first-frame", variant.pipeline],
+                                  stdout=subprocess.PIPE, env={**os.environ, **env}) as process:
+                return (read_line(process)["time"] - began) / 1e6
 
     def measure_bare(self, case, variant):
-        script = os.path.join(self.folder, "bench_bare.py")
         machine = self.hello["machine"]
-        softcuda = self.hello["softcuda"] if machine["software"] else ""
-        run = subprocess.run([sys.executable, script, variant.id, machine["name"], softcuda],
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             timeout=PATIENCE, check=False)
+        run = subprocess.run(
+            [sys.executable, os.path.join(self.folder, "bench_bare.py"), variant.id,
+             machine["name"], self.hello["softcuda"] if machine["software"] else ""],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=PATIENCE,
+            check=False)
         if run.returncode != 0:
             raise Failure(run.stderr)
         return float(run.stdout) * 1e3
 
     # --- without pipelines
 
-    def ask_loops(self, case, direct, others="staging", seconds=None):
+    def ask_loops(self, case, direct, others="staging"):
         """@direct is the number of threads that write to the window."""
-        reply = self.helper.ask("loops", seconds or self.options.seconds, threads=case.streams,
-                                direct=direct, others=others, bytes=case.bytes, area=case.area,
-                                buffers=self.options.buffers, fill=FILLS.index(case.fill))
+        seconds = self.options.seconds * (MIX_SHARE if case.section == "streams" else 1)
+        reply = self.ask("loops", seconds, threads=case.streams, direct=direct, others=others,
+                         bytes=case.bytes, area=case.area, buffers=self.options.buffers,
+                         fill=case.fill)
         return reply["rate"] * (case.bytes / 1e9 if case.unit == "GB/s" else 1)
 
     def measure_loop(self, case, variant):
         direct = case.streams if variant.id in ("loop-window", "loops-direct") else 0
-        others = "ram" if variant.id == "loop-ram" else "staging"
-        seconds = self.options.seconds * (MIX_SHARE if case.section == "streams" else 1)
-        return self.ask_loops(case, direct, others, seconds)
+        return self.ask_loops(case, direct, "ram" if variant.id == "loop-ram" else "staging")
 
     def measure_best_mix(self, case, variant):
         """Measures some numbers of direct threads at even distances. Then halves the
@@ -241,8 +184,7 @@ class Measurer:
         numbers, rates = range(0, case.streams + 1, step), {}
         while True:
             for number in numbers:
-                rates[number] = self.ask_loops(case, number,
-                                               seconds=self.options.seconds * MIX_SHARE)
+                rates[number] = self.ask_loops(case, number)
             best = max(rates, key=rates.get)
             if step == 1:
                 break
@@ -253,21 +195,19 @@ class Measurer:
 
     def measure_link(self, case, variant):
         kind = "htod" if variant.id == "link-to-device" else "dtoh"
-        reply = self.helper.ask("copies", self.options.seconds, bytes=LINK,
-                                only=f"{kind}-pinned-async")
-        (copy,) = reply["copies"]
+        (copy,) = self.ask("copies", self.options.seconds, bytes=LINK,
+                           only=f"{kind}-pinned-async")["copies"]
         if "error" in copy:
             raise Failure(copy["error"])
         return LINK / copy["seconds"] / 1e9
 
     def measure_device_copy(self, case, variant):
-        reply = self.helper.ask("device-copy", self.options.seconds, bytes=case.bytes)
+        reply = self.ask("device-copy", self.options.seconds, bytes=case.bytes)
         return 2 * case.bytes / reply["time"] / 1e9
 
     def measure_copies(self, size):
         """The copies of one size. A copy that failed has an error."""
-        return self.helper.ask("copies", self.options.seconds / COPIES_SHARE,
-                               bytes=size)["copies"]
+        return self.ask("copies", self.options.seconds / COPIES_SHARE, bytes=size)["copies"]
 
     # --- frames for other processes
 
@@ -286,10 +226,8 @@ class Measurer:
             return
         for other in same:
             values = [result[other.part.how.partition(":")[2]] for result in results]
-            if case.unit == "us/frame":  # the slowest process counts
-                other.samples.append(max(values) * 1e6)
-            else:
-                other.samples.append(min(values))
+            # The slowest process counts.
+            other.samples.append(max(values) * 1e6 if case.unit == "us/frame" else min(values))
 
     def run_ipc(self, case, pipeline):
         with tempfile.TemporaryDirectory(prefix="vkgdr-bench-") as folder:
@@ -304,7 +242,7 @@ class Measurer:
                          for _ in range(case.consumers)]
             results = None
             try:
-                self.helper.ask("serve", pipeline=server)
+                self.ask("serve", pipeline=server)
                 results = self.consume(processes)
             finally:
                 for process in processes:
@@ -313,23 +251,14 @@ class Measurer:
                         process.kill()
                     process.wait()
                     process.stdout.close()
-                self.helper.ask("serve-end")
+                self.ask("serve-end")
             return results
 
     def consume(self, processes):
         """Waits until all processes have got a frame, measures, and ends them."""
         for process in processes:
-            self.wait_for(process)
+            read_line(process)
         time.sleep(max(self.options.seconds, MIN_IPC_SECONDS))
         for process in processes:
             process.stdin.close()
-        return [summarize_frames(self.wait_for(process)) for process in processes]
-
-    def wait_for(self, process):
-        try:
-            reply = read_line(process, PATIENCE)
-        except Failure as failure:
-            raise Failure(f"the process failed: {failure}") from None
-        if reply is None:
-            raise Failure("the process failed: no message")
-        return reply
+        return [summarize_frames(read_line(process)["frames"]) for process in processes]

@@ -6,10 +6,9 @@ import statistics
 
 MOST_COMPARED = 4  # variants in a table with comparisons
 SHORT = 14  # characters of the longest error that a cell shows
-DIFFERENCES = ("us/frame", "ms", "MB")  # units whose differences say more than ratios
+DIFFERENCES = ("us/frame", "ms")  # units whose differences say more than ratios
 
 TITLES = {
-    "start": "From the start to the first frame",
     "process": "From the start of a process to the first frame",
     "loops": "What the machine allows: one stream, and loops without GStreamer",
     "frames": "One stream of frames",
@@ -20,17 +19,36 @@ TITLES = {
     "overhead": "What running a kernel costs",
     "chain": "What several kernels in a row cost",
     "effect": "A kernel on large frames",
-    "kernel": "Inside the kernel, bytes read and written",
     "convert": "Conversion of frames on the device",
     "convert-kernel": "Inside the conversion, bytes read and written",
     "change": "Another kernel while frames flow",
     "cuda": "Compared with GStreamer's own CUDA elements",
-    "cuda-memory": "Memory of the device that frames for those take",
     "tensors": "Frames as tensors of float16",
     "tensor-kernel": "A frame to such a tensor, time on the device",
     "ipc": "Frames in other processes",
     "ipc-delay": "From the end of writing to other processes",
     "compare": "Pipelines in comparison",
+}
+
+# Section -> ratios of medians: the title, the variants of which the best one counts, and
+# those by which it is divided. `+` adds the medians of two variants, and `-` subtracts.
+SUMMARY = {
+    "process": [("first frame, vkgdrupload / cudaupload", "vkgdrupload", "cudaupload"),
+                ("first frame, vkgdrupload / CUDA alone + Vulkan alone", "vkgdrupload",
+                 "bare-cuda + bare-vulkan")],
+    "loops": [("vkgdrupload / better loop", "vkgdrupload", "loop-window loop-staged")],
+    "frames": [("vkgdrupload / cudaupload", "vkgdrupload", "cudaupload")],
+    "streams": [("vkgdrupload / better of direct and staged", "vkgdrupload",
+                 "vkgdrupload-direct vkgdrupload-staged"),
+                ("vkgdrupload / loops, best mix", "vkgdrupload", "loops-best-mix")],
+    "buffers": [("vkgdrupload / identity", "vkgdrupload", "identity")],
+    "chain": [("cost of four cudafilters / of one", "four-cudafilters - vkgdrupload",
+               "cudafilter - vkgdrupload")],
+    "ipc": [("vkgdripcsink / in one process", "vkgdripcsink", "vkgdrupload"),
+            ("vkgdripcsink / better cudaipcsink", "vkgdripcsink",
+             "cudaipcsink-legacy cudaipcsink-mmap"),
+            ("client in C / vkgdripcsrc", "client-c", "vkgdripcsink"),
+            ("client in Python / vkgdripcsrc", "client-python", "vkgdripcsink")],
 }
 
 
@@ -48,9 +66,17 @@ def compare(case, other):
     if first.error or other.error or not first.samples or not other.samples:
         return None
     pairs = zip(first.samples, other.samples)
-    if case.unit in DIFFERENCES:
-        return summarize([a - b for a, b in pairs])
-    return summarize([a / b for a, b in pairs])
+    return summarize([a - b if case.unit in DIFFERENCES else a / b for a, b in pairs])
+
+
+def evaluate(names, medians):
+    """The value of a text in SUMMARY, or 0 if a variant that it needs was not measured."""
+    words = names.split()
+    values = [medians.get(word, 0) for word in words]
+    if len(words) == 3 and words[1] in "+-":
+        a, _, b = values
+        return (a + b if words[1] == "+" else a - b) if a and b else 0
+    return max(values)
 
 
 def make_summary(cases):
@@ -59,74 +85,33 @@ def make_summary(cases):
     for case in cases:
         medians = {v.id: statistics.median(v.samples) for v in case.variants
                    if v.samples and not v.error}
-
-        def add(what, value, other, title=case.title):
+        for what, *terms in SUMMARY.get(case.section, ()):
+            value, other = (evaluate(term, medians) for term in terms)
             if value > 0 and other > 0:
-                lines.append({"title": f"{title}: {what}", "value": value / other})
-
-        def of(*names, medians=medians):
-            return max(medians.get(name, 0) for name in names)
-
-        ours = of("vkgdrupload")
-        if case.section == "streams":
-            add("vkgdrupload / better of direct and staged", ours,
-                of("vkgdrupload-direct", "vkgdrupload-staged"))
-            add("vkgdrupload / loops, best mix", ours, of("loops-best-mix"))
-        elif case.section == "frames":
-            add("vkgdrupload / cudaupload", ours, of("cudaupload"))
-        elif case.section == "loops":
-            add("vkgdrupload / better loop", ours, of("loop-window", "loop-staged"))
-        elif case.section == "buffers":
-            add("vkgdrupload / identity", ours, of("identity"))
-        elif case.section == "chain" and ours:
-            add("cost of four cudafilters / of one", of("four-cudafilters") - ours,
-                of("cudafilter") - ours)
-        elif case.section == "process":
-            add("first frame, vkgdrupload / cudaupload", ours, of("cudaupload"))
-            if of("bare-cuda") and of("bare-vulkan"):
-                add("first frame, vkgdrupload / CUDA alone + Vulkan alone", ours,
-                    of("bare-cuda") + of("bare-vulkan"))
-        elif case.section == "ipc":
-            add("vkgdripcsink / in one process", of("vkgdripcsink"), ours)
-            add("vkgdripcsink / better cudaipcsink", of("vkgdripcsink"),
-                of("cudaipcsink-legacy", "cudaipcsink-mmap"))
-            add("client in C / vkgdripcsrc", of("client-c"), of("vkgdripcsink"))
-            add("client in Python / vkgdripcsrc", of("client-python"), of("vkgdripcsink"))
+                lines.append({"title": f"{case.title}: {what}", "value": value / other})
     return lines
 
 
 # --- JSON
 
 
-def scale(summary, factor):
-    return {name: value * factor for name, value in summary.items()}
-
-
 def describe_point(point):
     result = {"bytes": point["bytes"]}
     if "error" in point:
         return {**result, "error": point["error"]}
-    seconds = summarize(point["samples"])
-    return {**result, "us": scale(seconds, 1e6),
-            "GB/s": {"median": point["bytes"] / seconds["median"] / 1e9,
-                     "min": point["bytes"] / seconds["max"] / 1e9,
-                     "max": point["bytes"] / seconds["min"] / 1e9}}
-
-
-def describe_curves(curves):
-    return [{**curve, "points": [describe_point(point) for point in curve["points"]]}
-            for curve in curves]
+    samples = point["samples"]
+    return {**result, "us": summarize([seconds * 1e6 for seconds in samples]),
+            "GB/s": summarize([point["bytes"] / seconds / 1e9 for seconds in samples])}
 
 
 def describe_variant(variant):
     result = {"id": variant.id, "label": variant.label}
-    if variant.pipeline:
-        result["pipeline"] = variant.pipeline
-    if variant.note:
-        result["note"] = variant.note
-    if variant.error:
-        return {**result, "error": variant.error}
-    return {**result, **summarize(variant.samples), "samples": variant.samples}
+    for member in "pipeline", "note", "error":
+        if getattr(variant, member):
+            result[member] = getattr(variant, member)
+    if not variant.error:
+        result.update(summarize(variant.samples), samples=variant.samples)
+    return result
 
 
 def describe_case(case):
@@ -145,7 +130,8 @@ def make_json(version, machine, options, curves, cases):
         "repeat": options.repeat, "seconds": options.seconds, "fill": options.fill or "default",
         "buffers": options.buffers, "quick": options.quick}}
     if curves is not None:
-        results["memory"] = describe_curves(curves)
+        results["memory"] = [{**curve, "points": [describe_point(p) for p in curve["points"]]}
+                             for curve in curves]
     if cases is not None:
         results["pipelines"] = [describe_case(case) for case in cases]
         results["summary"] = make_summary(cases)
@@ -157,25 +143,24 @@ def make_json(version, machine, options, curves, cases):
 
 def format_number(value):
     """Three significant digits."""
-    size = abs(value)
-    digits = sum(size < limit for limit in (99.95, 9.995, 0.995, 0.0995))
+    digits = sum(abs(value) < limit for limit in (99.95, 9.995, 0.995, 0.0995))
     return f"{value:.{digits}f}"
 
 
 def format_size(size):
-    for bits, unit in (20, "MiB"), (10, "KiB"), (0, "B"):
+    for bits, unit in (20, "MiB"), (10, "KiB"):
         if size >= 1 << bits:
             return f"{size >> bits} {unit}"
-    return "0 B"
+    return f"{size} B"
 
 
 class Table:
     """A table of texts, for a terminal or in Markdown. The first row is the head."""
 
-    def __init__(self, title, numbers=True):
+    def __init__(self, title, rows=(), numbers=True):
         self.title = title
         self.numbers = numbers
-        self.rows = []
+        self.rows = list(rows)
         self.notes = []
 
     def fail(self, error):
@@ -186,127 +171,98 @@ class Table:
             self.notes.append(error)
         return f"failed ({self.notes.index(error) + 1})"
 
-    def format_row(self, row, widths, markdown):
-        cells = [cell.rjust(width) if i and self.numbers else cell.ljust(width)
-                 for i, (cell, width) in enumerate(zip(row, widths))]
-        if markdown:
-            return "| " + " | ".join(cells) + " |"
-        return ("  " + "  ".join(cells)).rstrip()
-
     def print(self, markdown):
         widths = [max(map(len, column)) for column in zip(*self.rows)]
         print(f"### {self.title}\n" if markdown else self.title)
         for number, row in enumerate(self.rows):
-            print(self.format_row(row, widths, markdown))
+            cells = [cell.rjust(width) if i and self.numbers else cell.ljust(width)
+                     for i, (cell, width) in enumerate(zip(row, widths))]
+            print(f"| {' | '.join(cells)} |" if markdown else ("  " + "  ".join(cells)).rstrip())
             if markdown and number == 0:
-                rules = ["---:" if i and self.numbers else "---" for i in range(len(row))]
-                print("|" + "|".join(rules) + "|")
+                print("|---" + len(row[1:]) * ("|---:" if self.numbers else "|---") + "|")
         if markdown and self.notes:
             print()
         for number, note in enumerate(self.notes, 1):
-            print(f"({number}) {note}" if markdown else f"  ({number}) {note}")
+            print(f"{'' if markdown else '  '}({number}) {note}")
         print()
 
 
 def print_copies(curves, direction, title, format_point, markdown):
     sizes = sorted({point["bytes"] for curve in curves for point in curve["points"]})
-    table = Table(title)
-    table.rows.append(["copy", *map(format_size, sizes)])
+    table = Table(title, [["copy", *map(format_size, sizes)]])
     for curve in curves:
-        if curve["direction"] != direction:
-            continue
         points = {point["bytes"]: point for point in curve["points"]}
         row = [curve["label"]]
         for size in sizes:
-            point = points.get(size)
-            if point is None:
-                row.append("-")
-            elif "error" in point:
-                row.append(table.fail(point["error"]))
-            else:
-                row.append(format_number(format_point(size, statistics.median(point["samples"]))))
-        table.rows.append(row)
+            point = points.get(size, {"error": "-"})
+            row.append(table.fail(point["error"]) if "error" in point else format_number(
+                format_point(size, statistics.median(point["samples"]))))
+        if curve["direction"] == direction:
+            table.rows.append(row)
     table.print(markdown)
-
-
-def make_head(case, compared):
-    head = [case.unit, *(variant.label for variant in case.variants)]
-    difference = case.unit in DIFFERENCES
-    if len(case.variants) == 2 and compared:
-        return head + ["difference" if difference else "ratio"]
-    first = case.variants[0].label
-    return head + [f"{first} {'-' if difference else '/'} {other.label}" for other in compared]
-
-
-def add_case(table, case, head, compared):
-    variants = {variant.id: variant for variant in case.variants}
-    row = [case.title]
-    for column in head.variants:
-        variant = variants.get(column.id)
-        if variant is None:
-            row.append("-")
-        elif variant.error:
-            row.append(table.fail(variant.error))
-        else:
-            row.append(format_number(statistics.median(variant.samples)))
-    for column in compared:
-        variant = variants.get(column.id)
-        comparison = compare(case, variant) if variant else None
-        suffix = "" if case.unit in DIFFERENCES else "x"
-        row.append(format_number(comparison["median"]) + suffix if comparison else "-")
-    table.rows.append(row)
 
 
 def print_section(cases, markdown):
     """The first case decides the columns. A table of many variants has no room for
     comparisons. The summary has the important ones, and JSON has all."""
-    head = cases[0]
-    compared = [v for v in head.variants[1:] if not v.part.is_single]
-    if len(head.variants) > MOST_COMPARED:
+    columns = cases[0].variants
+    compared = [v for v in columns[1:] if not v.part.is_single]
+    if len(columns) > MOST_COMPARED:
         compared = []
-    table = Table(TITLES[head.section])
-    table.rows.append(make_head(head, compared))
+    sign, suffix, word = ("-", "", "difference") if cases[0].unit in DIFFERENCES else (
+        "/", "x", "ratio")
+    titles = [f"{columns[0].label} {sign} {other.label}" for other in compared]
+    if len(columns) == 2 and compared:
+        titles = [word]
+    table = Table(TITLES[cases[0].section],
+                  [[cases[0].unit, *(column.label for column in columns), *titles]])
     for case in cases:
-        add_case(table, case, head, compared)
+        variants = {variant.id: variant for variant in case.variants}
+        row = [case.title]
+        for column in columns:
+            variant = variants.get(column.id)
+            if variant is None:
+                row.append("-")
+            elif variant.error:
+                row.append(table.fail(variant.error))
+            else:
+                row.append(format_number(statistics.median(variant.samples)))
+        for column in compared:
+            found = compare(case, variants[column.id]) if column.id in variants else None
+            row.append(format_number(found["median"]) + suffix if found else "-")
+        table.rows.append(row)
     table.print(markdown)
 
 
 def print_pipelines(cases, markdown):
     if cases[0].section == "compare":
-        key = Table("Pipelines", numbers=False)
-        key.rows = [[variant.label, variant.pipeline] for variant in cases[0].variants]
-        key.print(markdown)
+        Table("Pipelines", [[variant.label, variant.pipeline] for variant in cases[0].variants],
+              numbers=False).print(markdown)
     for section in dict.fromkeys(case.section for case in cases):
         print_section([case for case in cases if case.section == section], markdown)
-    summary = Table("In short")
-    summary.rows = [[line["title"], format_number(line["value"])] for line in make_summary(cases)]
-    if summary.rows:
-        summary.rows.insert(0, ["of medians", "ratio"])
-        summary.print(markdown)
+    summary = [[line["title"], format_number(line["value"])] for line in make_summary(cases)]
+    if summary:
+        Table("In short", [["of medians", "ratio"], *summary]).print(markdown)
 
 
 def print_machine(machine, options):
-    def known(name):
-        return machine.get(name) or "unknown"
-
+    known = {name: value or "unknown" for name, value in machine.items()}
     software = " (software: these figures tell nothing about a GPU)"
-    table = Table("Measured on", numbers=False)
-    table.rows = [
-        ["device", known("name") + (software if machine["software"] else "")],
-        ["PCI address", known("pci-address")],
-        ["window", f"{machine.get('window-size', 0) >> 20} MiB"],
-        ["CUDA driver", f"API {known('cuda-driver')}"],
-        ["Vulkan driver", known("vulkan-driver")],
-        ["GStreamer", f"{known('gstreamer')}, cudaupload {known('cudaupload')}"],
+    Table("Measured on", [
+        ["device", known["name"] + (software if machine["software"] else "")],
+        ["PCI address", known["pci-address"]],
+        ["window", f"{machine['window-size'] >> 20} MiB"],
+        ["CUDA driver", f"API {known['cuda-driver']}"],
+        ["Vulkan driver", known["vulkan-driver"]],
+        ["GStreamer", f"{known['gstreamer']}, cudaupload {known['cudaupload']}"],
         ["processor",
-         f"{known('cpu')}, {machine['cpus']} threads, copies with {known('copy-isa')}"],
-        ["system", known("kernel")],
-        ["run", f"{known('date')}, medians of {options.repeat}, {options.seconds:g} s a pipeline"
+         f"{known['cpu']}, {machine['cpus']} threads, copies with {known['copy-isa']}"],
+        ["system", known["kernel"]],
+        ["run", f"{known['date']}, medians of {options.repeat}, {options.seconds:g} s a pipeline"
          + (", quick" if options.quick else "")],
         ["source", f"writes by {options.fill or 'memset (several streams: uncached)'},"
          f" pools of at least {options.buffers} buffers"],
-    ]
-    table.print(options.markdown)
+    ], numbers=False).print(options.markdown)
 
 
 def print_tables(machine, options, curves, cases):
@@ -319,4 +275,3 @@ def print_tables(machine, options, curves, cases):
                      lambda size, seconds: seconds * 1e6, options.markdown)
     if cases:
         print_pipelines(cases, options.markdown)
-

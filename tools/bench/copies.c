@@ -7,11 +7,9 @@
  * pipelines.
  */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "helper.h"
-#include "json.h"
 
 /* The shortest time of one measurement in nanoseconds, so that reading the
  * clock, which takes about 20 ns, does not matter. */
@@ -22,14 +20,15 @@
 #define MAX_READ_MEMCPY ((gsize) 1 << 20)
 #define MAX_READ_STREAMING ((gsize) 16 << 20)
 
-/* How the bytes are copied. */
+/* How the bytes are copied. With two threads, BY_STORES_2 is BY_STORES. An
+ * asynchronous copy is waited for. */
 typedef enum {
   BY_MEMCPY,
-  BY_STORES,     /* vkgdr_copy_to_bar() */
-  BY_STORES_2,   /* the same, with two threads */
-  BY_LOADS,      /* vkgdr_copy_from_bar() */
-  BY_HTOD,       /* cuMemcpyHtoD() */
-  BY_HTOD_ASYNC, /* cuMemcpyHtoDAsync(), and a wait for the stream */
+  BY_STORES, /* vkgdr_copy_to_bar() */
+  BY_STORES_2,
+  BY_LOADS, /* vkgdr_copy_from_bar() */
+  BY_HTOD,
+  BY_HTOD_ASYNC,
   BY_DTOH,
   BY_DTOH_ASYNC
 } How;
@@ -37,78 +36,58 @@ typedef enum {
 /* Memories of the host. The window is the first one. */
 typedef enum { WINDOW, RAM, OTHER_RAM, PINNED, N_MEMORIES } Memory;
 
-/**
- * Kind:
- * @id: its name in JSON
- * @label: its name in tables
- * @how: how it copies
- * @from: the source; with BY_DTOH, not used
- * @to: the destination; with BY_HTOD, not used
- * @max_uncached: size of the largest copy if the window is not cached; 0 means
- *   any size
- */
+static const BenchPlace places[N_MEMORIES] = { BENCH_WINDOW, BENCH_RAM,
+  BENCH_RAM, BENCH_PINNED };
+
 typedef struct {
   const gchar *id;
   const gchar *label;
+  const gchar *direction;
   How how;
-  Memory from;
-  Memory to;
-  gsize max_uncached;
+  Memory from;        /* for HtoD and DtoH: the memory of the host */
+  Memory to;          /* for HtoD and DtoH: not used */
+  gsize max_uncached; /* size of the largest copy if the window is not cached; 0
+                         means any size */
 } Kind;
 
-static const Kind kinds_to_device[] = {
-  { "window-memcpy", "window, memcpy", BY_MEMCPY, RAM, WINDOW },
-  { "window-copy-1", "window, 1 thread", BY_STORES, RAM, WINDOW },
-  { "window-copy-2", "window, 2 threads", BY_STORES_2, RAM, WINDOW },
-  { "htod-pageable", "HtoD, pageable", BY_HTOD, RAM, RAM },
-  { "htod-pageable-async", "HtoD async, pageable", BY_HTOD_ASYNC, RAM, RAM },
-  { "htod-pinned", "HtoD, pinned", BY_HTOD, PINNED, PINNED },
-  { "htod-pinned-async", "HtoD async, pinned", BY_HTOD_ASYNC, PINNED, PINNED },
-  { "ram-memcpy", "RAM, memcpy", BY_MEMCPY, RAM, OTHER_RAM },
-  { "ram-copy-1", "RAM, 1 thread", BY_STORES, RAM, OTHER_RAM },
-  { "ram-copy-2", "RAM, 2 threads", BY_STORES_2, RAM, OTHER_RAM },
-};
+#define TO "to-device"
+#define FROM "from-device"
 
-static const Kind kinds_from_device[] = {
-  { "window-read-memcpy", "window, memcpy", BY_MEMCPY, WINDOW, RAM,
+static const Kind kinds[] = {
+  { "window-memcpy", "window, memcpy", TO, BY_MEMCPY, RAM, WINDOW },
+  { "window-copy-1", "window, 1 thread", TO, BY_STORES, RAM, WINDOW },
+  { "window-copy-2", "window, 2 threads", TO, BY_STORES_2, RAM, WINDOW },
+  { "htod-pageable", "HtoD, pageable", TO, BY_HTOD, RAM },
+  { "htod-pageable-async", "HtoD async, pageable", TO, BY_HTOD_ASYNC, RAM },
+  { "htod-pinned", "HtoD, pinned", TO, BY_HTOD, PINNED },
+  { "htod-pinned-async", "HtoD async, pinned", TO, BY_HTOD_ASYNC, PINNED },
+  { "ram-memcpy", "RAM, memcpy", TO, BY_MEMCPY, RAM, OTHER_RAM },
+  { "ram-copy-1", "RAM, 1 thread", TO, BY_STORES, RAM, OTHER_RAM },
+  { "ram-copy-2", "RAM, 2 threads", TO, BY_STORES_2, RAM, OTHER_RAM },
+  { "window-read-memcpy", "window, memcpy", FROM, BY_MEMCPY, WINDOW, RAM,
       MAX_READ_MEMCPY },
-  { "window-read-copy", "window, streaming", BY_LOADS, WINDOW, RAM,
+  { "window-read-copy", "window, streaming", FROM, BY_LOADS, WINDOW, RAM,
       MAX_READ_STREAMING },
-  { "dtoh-pageable", "DtoH, pageable", BY_DTOH, RAM, RAM },
-  { "dtoh-pageable-async", "DtoH async, pageable", BY_DTOH_ASYNC, RAM, RAM },
-  { "dtoh-pinned", "DtoH, pinned", BY_DTOH, PINNED, PINNED },
-  { "dtoh-pinned-async", "DtoH async, pinned", BY_DTOH_ASYNC, PINNED, PINNED },
-  { "ram-read-memcpy", "RAM, memcpy", BY_MEMCPY, RAM, OTHER_RAM },
-  { "ram-read-copy", "RAM, streaming", BY_LOADS, RAM, OTHER_RAM },
+  { "dtoh-pageable", "DtoH, pageable", FROM, BY_DTOH, RAM },
+  { "dtoh-pageable-async", "DtoH async, pageable", FROM, BY_DTOH_ASYNC, RAM },
+  { "dtoh-pinned", "DtoH, pinned", FROM, BY_DTOH, PINNED },
+  { "dtoh-pinned-async", "DtoH async, pinned", FROM, BY_DTOH_ASYNC, PINNED },
+  { "ram-read-memcpy", "RAM, memcpy", FROM, BY_MEMCPY, RAM, OTHER_RAM },
+  { "ram-read-copy", "RAM, streaming", FROM, BY_LOADS, RAM, OTHER_RAM },
 };
 
-/**
- * Buffers:
- * @cu: the driver
- * @size: bytes of each memory
- * @handle: the device, for @window
- * @window: memory in the window, or %NULL if the device has none
- * @cached: whether the CPU reads @window as fast as ordinary memory
- * @device: memory that CUDA has allocated
- * @host: host pointers of the memories
- * @stream: for asynchronous copies
- */
 typedef struct {
   const vkgdr_cuda *cu;
-  gsize size;
-  vkgdr_t handle;
-  vkgdr_memory_t window;
-  gboolean cached;
-  CUdeviceptr device;
-  guint8 *host[N_MEMORIES];
-  CUstream stream;
+  gsize size;          /* of each memory */
+  vkgdr_t handle;      /* the device, for the window */
+  gboolean has_window; /* FALSE: copies through the window are left out */
+  gboolean cached;     /* the CPU reads the window as fast as ordinary memory */
+  BenchBlock blocks[N_MEMORIES];
+  BenchTarget target;
 } Buffers;
 
-/* --- memory --------------------------------------------------------------- */
-
-/* A device without a window is measured without the copies through it. */
 static gboolean
-allocate_window (Buffers *b, GError **error)
+open_window (Buffers *b, GError **error)
 {
   vkgdr_device_info info;
 
@@ -116,101 +95,79 @@ allocate_window (Buffers *b, GError **error)
       0, VKGDR_OPEN_CURRENT_CONTEXT_BIT | VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
   if (!b->handle)
     return bench_set_last_error (error);
-  if (vkgdr_get_window_obstacle (b->handle, NULL, NULL) != VKGDR_OBSTACLE_NONE)
-    return TRUE;
+  b->has_window =
+      vkgdr_get_window_obstacle (b->handle, NULL, NULL) == VKGDR_OBSTACLE_NONE;
   vkgdr_get_device_info (b->handle, &info);
   b->cached = info.host_cached;
-  b->window = vkgdr_memory_alloc (b->handle, b->size, 0);
-  if (!b->window)
-    return bench_set_last_error (error);
-  b->host[WINDOW] = vkgdr_memory_get_host_ptr (b->window);
   return TRUE;
 }
 
-/* Writes to all pages of host memory, so that no page fault is measured. */
 static gboolean
-allocate_host (Buffers *b, GError **error)
+allocate (Buffers *b, GError **error)
 {
   guint i;
 
-  for (i = RAM; i <= OTHER_RAM; i++)
-    if (posix_memalign ((void **) &b->host[i], 4096, b->size) != 0) {
-      b->host[i] = NULL;
-      g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-          "there is not enough ordinary memory");
-      return FALSE;
-    }
-  if (!bench_check (
-          b->cu->cuMemHostAlloc ((void **) &b->host[PINNED], b->size, 0),
-          "cuMemHostAlloc", error))
+  if (!open_window (b, error))
     return FALSE;
-  for (i = RAM; i < N_MEMORIES; i++)
-    memset (b->host[i], 0x5a + i, b->size);
-  return TRUE;
-}
-
-static gboolean
-allocate_device (Buffers *b, gsize size, GError **error)
-{
-  return bench_check (b->cu->cuMemAlloc (&b->device, size), "cuMemAlloc", error)
-         && bench_check (
-             b->cu->cuStreamCreate (&b->stream, CU_STREAM_NON_BLOCKING),
-             "cuStreamCreate", error);
+  for (i = b->has_window ? WINDOW : RAM; i < N_MEMORIES; i++)
+    if (!bench_block_init (&b->blocks[i], places[i], b->handle, b->size, error))
+      return FALSE;
+  return bench_target_init (&b->target, b->size, error);
 }
 
 static void
 buffers_clear (Buffers *b)
 {
-  if (b->stream)
-    b->cu->cuStreamDestroy (b->stream);
-  if (b->device)
-    b->cu->cuMemFree (b->device);
-  if (b->host[PINNED])
-    b->cu->cuMemFreeHost (b->host[PINNED]);
-  free (b->host[RAM]);
-  free (b->host[OTHER_RAM]);
-  vkgdr_memory_free (b->window);
+  guint i;
+
+  for (i = 0; i < N_MEMORIES; i++)
+    bench_block_clear (&b->blocks[i]);
+  bench_target_clear (&b->target);
   vkgdr_close (b->handle);
 }
 
 /* --- copies by size ------------------------------------------------------- */
 
 static CUresult
-copy_by_driver (Buffers *b, const Kind *kind, gsize size)
+wait_for (Buffers *b, CUresult result)
 {
-  guint8 *host = b->host[kind->from];
-  CUresult result, waited;
+  CUresult waited = b->cu->cuStreamSynchronize (b->target.stream);
 
-  if (kind->how == BY_HTOD)
-    return b->cu->cuMemcpyHtoD (b->device, host, size);
-  if (kind->how == BY_DTOH)
-    return b->cu->cuMemcpyDtoH (host, b->device, size);
-  if (kind->how == BY_HTOD_ASYNC)
-    result = b->cu->cuMemcpyHtoDAsync (b->device, host, size, b->stream);
-  else
-    result = b->cu->cuMemcpyDtoHAsync (host, b->device, size, b->stream);
-  waited = b->cu->cuStreamSynchronize (b->stream);
   return result == CUDA_SUCCESS ? waited : result;
 }
 
 static CUresult
-copy (Buffers *b, const Kind *kind, gsize size)
+copy (Buffers *b, const Kind *kind)
 {
-  guint8 *from = b->host[kind->from], *to = b->host[kind->to];
+  guint8 *from = b->blocks[kind->from].host, *to = b->blocks[kind->to].host;
+  BenchTarget t = b->target;
+  gsize size = b->size;
 
-  if (kind->how >= BY_HTOD)
-    return copy_by_driver (b, kind, size);
   if (kind->from == WINDOW)
-    vkgdr_memory_invalidate (b->window, 0, size);
-  if (kind->how == BY_MEMCPY)
+    vkgdr_memory_invalidate (b->blocks[WINDOW].window, 0, size);
+  switch (kind->how) {
+  case BY_HTOD:
+    return b->cu->cuMemcpyHtoD (t.device, from, size);
+  case BY_DTOH:
+    return b->cu->cuMemcpyDtoH (from, t.device, size);
+  case BY_HTOD_ASYNC:
+    return wait_for (
+        b, b->cu->cuMemcpyHtoDAsync (t.device, from, size, t.stream));
+  case BY_DTOH_ASYNC:
+    return wait_for (
+        b, b->cu->cuMemcpyDtoHAsync (from, t.device, size, t.stream));
+  case BY_MEMCPY:
     memcpy (to, from, size);
-  else if (kind->how == BY_LOADS)
+    break;
+  case BY_LOADS:
     vkgdr_copy_from_bar (to, from, size);
-  else
+    break;
+  default:
     vkgdr_copy_to_bar (to, from, size, kind->how == BY_STORES_2 ? 2 : 1);
+  }
   bench_keep_stores ();
   if (kind->to == WINDOW)
-    vkgdr_memory_flush (b->window, 0, size);
+    vkgdr_memory_flush (b->blocks[WINDOW].window, 0, size);
   return CUDA_SUCCESS;
 }
 
@@ -219,20 +176,17 @@ copy (Buffers *b, const Kind *kind, gsize size)
 static CUresult
 time_calls (Buffers *b, const Kind *kind, gdouble seconds, gdouble *result)
 {
-  gint64 budget = seconds * 1e9;
-  gint64 elapsed = 0;
+  gint64 budget = seconds * 1e9, elapsed = 0;
   guint64 calls = 0;
-  guint batch = 1;
-  CUresult status;
-  guint i;
+  guint batch = 1, i;
+  CUresult status = copy (b, kind);
 
-  status = copy (b, kind, b->size);
   while (status == CUDA_SUCCESS && (calls == 0 || elapsed < budget)) {
     gint64 start = bench_now ();
     gint64 took;
 
     for (i = 0; i < batch && status == CUDA_SUCCESS; i++)
-      status = copy (b, kind, b->size);
+      status = copy (b, kind);
     took = bench_now () - start;
     if (took < MIN_STRETCH) {
       batch *= 2;
@@ -245,35 +199,34 @@ time_calls (Buffers *b, const Kind *kind, gdouble seconds, gdouble *result)
   return status;
 }
 
-static void
-measure_kinds (Buffers *b, const Kind *kinds, guint n, const gchar *direction,
-    JsonObject *request, JsonArray *results)
+static gboolean
+is_measured (const Buffers *b, const Kind *kind, const gchar *only)
 {
-  const gchar *only = bench_get_text (request, "only");
-  const Kind *kind;
+  gboolean calls_driver = kind->how >= BY_HTOD;
+  gboolean in_window =
+      kind->from == WINDOW || (!calls_driver && kind->to == WINDOW);
 
-  for (kind = kinds; kind < kinds + n; kind++) {
-    gboolean in_window = kind->from == WINDOW || kind->to == WINDOW;
-    GError *error = NULL;
-    JsonObject *result;
-    gdouble seconds;
+  return (!*only || strcmp (only, kind->id) == 0)
+         && (b->has_window || !in_window)
+         && (b->cached || !kind->max_uncached || b->size <= kind->max_uncached);
+}
 
-    if ((*only && strcmp (only, kind->id) != 0) || (in_window && !b->window)
-        || (!b->cached && kind->max_uncached && b->size > kind->max_uncached))
-      continue;
-    result = json_object_new ();
-    json_set_text (result, "id", kind->id);
-    json_set_text (result, "label", kind->label);
-    json_set_text (result, "direction", direction);
-    if (bench_check (time_calls (b, kind, bench_get_number (request, "seconds"),
-                         &seconds),
-            kind->label, &error))
-      json_set_number (result, "seconds", seconds);
-    else
-      json_set_text (result, "error", error->message);
-    g_clear_error (&error);
-    json_array_add_object_element (results, result);
-  }
+static JsonObject *
+measure_kind (Buffers *b, const Kind *kind, gdouble seconds)
+{
+  JsonObject *result = json_object_new ();
+  GError *error = NULL;
+  gdouble time;
+
+  bench_set_text (result, "id", kind->id);
+  bench_set_text (result, "label", kind->label);
+  bench_set_text (result, "direction", kind->direction);
+  if (bench_check (time_calls (b, kind, seconds, &time), kind->label, &error))
+    bench_set_number (result, "seconds", time);
+  else
+    bench_set_text (result, "error", error->message);
+  g_clear_error (&error);
+  return result;
 }
 
 /* Measures all kinds of copies of `bytes`, or `only` one, each for `seconds`.
@@ -283,21 +236,18 @@ bench_copies (GstVkgdrContext *context, JsonObject *request, JsonObject *reply,
     GError **error)
 {
   Buffers b = { vkgdr_driver_load (), bench_get_integer (request, "bytes") };
-  JsonArray *results;
+  JsonArray *results = json_array_new ();
   gboolean ok;
+  guint i;
 
+  json_object_set_array_member (reply, "copies", results);
   if (!gst_vkgdr_context_push (context, error))
     return FALSE;
-  ok = allocate_window (&b, error) && allocate_host (&b, error)
-       && allocate_device (&b, b.size, error);
-  if (ok) {
-    results = json_array_new ();
-    measure_kinds (&b, kinds_to_device, G_N_ELEMENTS (kinds_to_device),
-        "to-device", request, results);
-    measure_kinds (&b, kinds_from_device, G_N_ELEMENTS (kinds_from_device),
-        "from-device", request, results);
-    json_object_set_array_member (reply, "copies", results);
-  }
+  ok = allocate (&b, error);
+  for (i = 0; ok && i < G_N_ELEMENTS (kinds); i++)
+    if (is_measured (&b, &kinds[i], bench_get_text (request, "only")))
+      json_array_add_object_element (results,
+          measure_kind (&b, &kinds[i], bench_get_number (request, "seconds")));
   buffers_clear (&b);
   gst_vkgdr_context_pop (context);
   return ok;
@@ -309,14 +259,15 @@ bench_copies (GstVkgdrContext *context, JsonObject *request, JsonObject *reply,
 static CUresult
 time_copy_within (Buffers *b, CUevent *events, gdouble *total)
 {
-  CUresult result = b->cu->cuEventRecord (events[0], b->stream);
+  BenchTarget t = b->target;
+  CUresult result = b->cu->cuEventRecord (events[0], t.stream);
   float took = 0;
 
   if (result == CUDA_SUCCESS)
     result = b->cu->cuMemcpyDtoDAsync (
-        b->device + b->size, b->device, b->size, b->stream);
+        t.device + b->size, t.device, b->size, t.stream);
   if (result == CUDA_SUCCESS)
-    result = b->cu->cuEventRecord (events[1], b->stream);
+    result = b->cu->cuEventRecord (events[1], t.stream);
   if (result == CUDA_SUCCESS)
     result = b->cu->cuEventSynchronize (events[1]);
   if (result == CUDA_SUCCESS)
@@ -351,21 +302,22 @@ bench_device_copy (GstVkgdrContext *context, JsonObject *request,
     JsonObject *reply, GError **error)
 {
   Buffers b = { vkgdr_driver_load (), bench_get_integer (request, "bytes") };
-  gdouble seconds = bench_get_number (request, "seconds"), time = 0;
   CUevent events[2] = { NULL };
+  gdouble time = 0;
   gboolean ok;
   guint i;
 
   if (!gst_vkgdr_context_push (context, error))
     return FALSE;
-  ok = allocate_device (&b, 2 * b.size, error)
-       && bench_check (
-           b.cu->cuEventCreate (&events[0], 0), "cuEventCreate", error)
-       && bench_check (
-           b.cu->cuEventCreate (&events[1], 0), "cuEventCreate", error)
-       && bench_check (time_copies_within (&b, events, seconds, &time),
+  ok = bench_target_init (&b.target, 2 * b.size, error);
+  for (i = 0; ok && i < 2; i++)
+    ok = bench_check (
+        b.cu->cuEventCreate (&events[i], 0), "cuEventCreate", error);
+  ok = ok
+       && bench_check (time_copies_within (&b, events,
+                           bench_get_number (request, "seconds"), &time),
            "cuMemcpyDtoDAsync", error);
-  json_set_number (reply, "time", time);
+  bench_set_number (reply, "time", time);
   for (i = 0; i < 2; i++)
     if (events[i])
       b.cu->cuEventDestroy (events[i]);

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "helper.h"
-#include "json.h"
 #include <vkgdr/frames.h>
 
 /* The number of frames that a result needs. */
@@ -23,6 +22,21 @@
  * examined. */
 #define PATIENCE (30 * G_GINT64_CONSTANT (1000000000))
 #define POLL (2 * GST_MSECOND)
+
+static void
+watch (GstElement *pipeline, const gchar *name, const gchar *pad_name,
+    GstPadProbeCallback func, gpointer data)
+{
+  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  GstPad *pad;
+
+  if (!element)
+    return;
+  pad = gst_element_get_static_pad (element, pad_name);
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, func, data, NULL);
+  gst_object_unref (pad);
+  gst_object_unref (element);
+}
 
 /* --- in the process of the source ----------------------------------------- */
 
@@ -45,18 +59,11 @@ gboolean
 bench_serve (GstVkgdrContext *context, JsonObject *request, JsonObject *reply,
     GError **error)
 {
-  GstElement *sink;
-  GstPad *pad;
-
   server = bench_make_pipeline (
       bench_get_text (request, "pipeline"), context, error);
   if (!server)
     return FALSE;
-  sink = gst_bin_get_by_name (GST_BIN (server), "sent");
-  pad = gst_element_get_static_pad (sink, "sink");
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, on_written, NULL, NULL);
-  gst_object_unref (pad);
-  gst_object_unref (sink);
+  watch (server, "sent", "sink", on_written, NULL);
   gst_element_set_state (server, GST_STATE_PLAYING);
   return TRUE;
 }
@@ -78,35 +85,35 @@ bench_serve_end (GstVkgdrContext *context, JsonObject *request,
   gst_element_set_state (server, GST_STATE_NULL);
   gst_clear_object (&server);
   gst_object_unref (bus);
-  if (!message)
-    return TRUE;
-  gst_message_unref (message);
-  return FALSE;
+  g_clear_pointer (&message, gst_message_unref);
+  return *error == NULL;
 }
 
 /* --- in the other processes ----------------------------------------------- */
 
-/* Times of the frames, in nanoseconds. */
+/* Times of a frame, in nanoseconds: when it was written, when it was received,
+ * and when its kernel was launched, or 0. */
+typedef struct {
+  gint64 written;
+  gint64 received;
+  gint64 launched;
+} Frame;
+
 typedef struct {
   GMutex lock;
-  gint64 stamp;       /* when the current frame was written */
-  GArray *times;      /* when each frame was received */
-  GArray *receptions; /* from the end of writing to the reception */
-  GArray *launches;   /* to the launch; empty if there is no kernel */
-  gint64 ended;       /* when standard input has ended, or 0 */
+  GArray *frames;
+  gint64 ended; /* when standard input has ended, or 0 */
 } Arrivals;
 
 static void
-add_frame (Arrivals *arrivals, gint64 stamp)
+add_frame (Arrivals *arrivals, gint64 written)
 {
-  gint64 now = bench_now (), delay = now - stamp;
+  Frame frame = { written, bench_now () };
 
   g_mutex_lock (&arrivals->lock);
-  if (arrivals->times->len == 0)
+  if (arrivals->frames->len == 0)
     bench_write_reply (json_object_new (), NULL);
-  arrivals->stamp = stamp;
-  g_array_append_val (arrivals->times, now);
-  g_array_append_val (arrivals->receptions, delay);
+  g_array_append_val (arrivals->frames, frame);
   g_mutex_unlock (&arrivals->lock);
 }
 
@@ -121,29 +128,14 @@ on_received (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 static GstPadProbeReturn
 on_launched (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
+  gint64 now = bench_now ();
   Arrivals *arrivals = data;
-  gint64 delay;
+  GArray *frames = arrivals->frames;
 
   g_mutex_lock (&arrivals->lock);
-  delay = bench_now () - arrivals->stamp;
-  g_array_append_val (arrivals->launches, delay);
+  g_array_index (frames, Frame, frames->len - 1).launched = now;
   g_mutex_unlock (&arrivals->lock);
   return GST_PAD_PROBE_OK;
-}
-
-static void
-watch (GstElement *pipeline, const gchar *name, GstPadProbeCallback func,
-    Arrivals *arrivals)
-{
-  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
-  GstPad *pad;
-
-  if (!element)
-    return;
-  pad = gst_element_get_static_pad (element, "src");
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, func, arrivals, NULL);
-  gst_object_unref (pad);
-  gst_object_unref (element);
 }
 
 /* Whether standard input has ended and there are enough frames. On a busy
@@ -159,14 +151,11 @@ is_over (Arrivals *arrivals, GError **error)
   if (!arrivals->ended)
     return FALSE;
   g_mutex_lock (&arrivals->lock);
-  enough = arrivals->times->len >= ENOUGH_FRAMES;
+  enough = arrivals->frames->len >= ENOUGH_FRAMES;
   g_mutex_unlock (&arrivals->lock);
   if (!enough && bench_now () < arrivals->ended + PATIENCE)
     return FALSE;
-  if (!enough)
-    g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
-        "too few frames have come");
-  return TRUE;
+  return enough || !bench_fail (error, "too few frames have come");
 }
 
 static void
@@ -178,8 +167,8 @@ play (const gchar *launch, Arrivals *arrivals, GError **error)
 
   if (!pipeline)
     return;
-  watch (pipeline, "received", on_received, arrivals);
-  watch (pipeline, "launched", on_launched, arrivals);
+  watch (pipeline, "received", "src", on_received, arrivals);
+  watch (pipeline, "launched", "src", on_launched, arrivals);
   bus = gst_element_get_bus (pipeline);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   while (!message && !is_over (arrivals, error))
@@ -188,8 +177,7 @@ play (const gchar *launch, Arrivals *arrivals, GError **error)
   if (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
     gst_message_parse_error (message, error, NULL);
   else if (message)
-    g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
-        "the stream ended by itself");
+    bench_fail (error, "the stream ended by itself");
   gst_element_set_state (pipeline, GST_STATE_NULL);
   g_clear_pointer (&message, gst_message_unref);
   gst_object_unref (bus);
@@ -202,65 +190,60 @@ receive (const gchar *path, gboolean busy, Arrivals *arrivals, GError **error)
 {
   vkgdr_frames_params params = { .path = path, .timeout = PATIENCE };
   vkgdr_frames_t frames = vkgdr_frames_connect (&params);
-  vkgdr_frames_status status = VKGDR_FRAMES_FRAME;
+  vkgdr_frames_status status = VKGDR_FRAMES_TIMEOUT;
+  gboolean over = FALSE;
   vkgdr_frame_t frame;
   gint64 polled = 0;
 
-  if (!frames) {
-    bench_set_last_error (error);
-    return;
-  }
-  while (status >= VKGDR_FRAMES_TIMEOUT) {
+  while (frames && status >= VKGDR_FRAMES_TIMEOUT && !over) {
     status = vkgdr_frames_receive (frames, busy ? 0 : POLL, &frame);
     if (status == VKGDR_FRAMES_FRAME) {
       add_frame (arrivals, vkgdr_frame_get_info (frame)->offset_end);
       vkgdr_frame_release (frame);
-    } else if (status != VKGDR_FRAMES_TIMEOUT) {
-      bench_set_last_error (error);
-      break;
     }
     if (bench_now () > polled + (gint64) POLL) {
       polled = bench_now ();
-      if (is_over (arrivals, error))
-        break;
+      over = is_over (arrivals, error);
     }
   }
+  if (!frames || status < VKGDR_FRAMES_TIMEOUT)
+    bench_set_last_error (error);
   vkgdr_frames_close (frames);
 }
 
+/* The reply has `frames`. Each is a list of the time at which it was received,
+ * and the delays from the end of writing until it was received and launched. */
 static void
-add_times (JsonObject *reply, const gchar *name, const GArray *times)
+add_frames (JsonObject *reply, const GArray *frames)
 {
   JsonArray *array = json_array_new ();
   guint i;
 
-  for (i = 0; i < times->len; i++)
-    json_array_add_int_element (array, g_array_index (times, gint64, i));
-  json_object_set_array_member (reply, name, array);
+  for (i = 0; i < frames->len; i++) {
+    const Frame *frame = &g_array_index (frames, Frame, i);
+    JsonArray *times = json_array_new ();
+
+    json_array_add_int_element (times, frame->received);
+    json_array_add_int_element (times, frame->received - frame->written);
+    if (frame->launched)
+      json_array_add_int_element (times, frame->launched - frame->written);
+    json_array_add_array_element (array, times);
+  }
+  json_object_set_array_member (reply, "frames", array);
 }
 
-/* Without a pipeline, @what is the path of a socket, which may follow
- * "busy:". */
-gboolean
+void
 bench_consume (const gchar *what, JsonObject *reply, GError **error)
 {
-  Arrivals arrivals = { .times = g_array_new (FALSE, FALSE, sizeof (gint64)),
-    .receptions = g_array_new (FALSE, FALSE, sizeof (gint64)),
-    .launches = g_array_new (FALSE, FALSE, sizeof (gint64)) };
-  gboolean busy = g_str_has_prefix (what, "busy:"), ok;
+  Arrivals arrivals = { .frames = g_array_new (FALSE, FALSE, sizeof (Frame)) };
+  gboolean busy = g_str_has_prefix (what, "busy:");
 
   g_mutex_init (&arrivals.lock);
   if (busy || *what == '/')
     receive (busy ? what + strlen ("busy:") : what, busy, &arrivals, error);
   else
     play (what, &arrivals, error);
-  ok = *error == NULL;
-  add_times (reply, "times", arrivals.times);
-  add_times (reply, "received", arrivals.receptions);
-  add_times (reply, "launched", arrivals.launches);
-  g_array_unref (arrivals.times);
-  g_array_unref (arrivals.receptions);
-  g_array_unref (arrivals.launches);
+  add_frames (reply, arrivals.frames);
+  g_array_unref (arrivals.frames);
   g_mutex_clear (&arrivals.lock);
-  return ok;
 }

@@ -9,8 +9,6 @@
 #ifndef BENCH_HELPER_H
 #define BENCH_HELPER_H
 
-#include <time.h>
-
 #include <gst/vkgdr/vkgdr.h>
 #include <json-glib/json-glib.h>
 
@@ -22,73 +20,89 @@
 typedef gboolean (*BenchCommand) (GstVkgdrContext *context, JsonObject *request,
     JsonObject *reply, GError **error);
 
-/* --- copies.c: copies between the CPU and the device ---------------------- */
+#define BENCH_COMMAND(name) \
+  gboolean name (GstVkgdrContext *context, JsonObject *request, \
+      JsonObject *reply, GError **error)
 
-gboolean bench_copies (GstVkgdrContext *context, JsonObject *request,
-    JsonObject *reply, GError **error);
-gboolean bench_device_copy (GstVkgdrContext *context, JsonObject *request,
-    JsonObject *reply, GError **error);
+BENCH_COMMAND (bench_copies);      /* copies.c */
+BENCH_COMMAND (bench_device_copy); /* copies.c */
+BENCH_COMMAND (bench_loops);       /* loops.c */
+BENCH_COMMAND (bench_run);         /* pipeline.c */
+BENCH_COMMAND (bench_serve);       /* frames.c */
+BENCH_COMMAND (bench_serve_end);   /* frames.c */
 
-/* --- loops.c: loops that write frames without GStreamer ------------------- */
+/* --- reply.c: requests, replies and errors -------------------------------- */
 
-gboolean bench_loops (GstVkgdrContext *context, JsonObject *request,
-    JsonObject *reply, GError **error);
+/* Moves standard output to replies. Afterwards it is standard error, because
+ * libraries may print to it. */
+gboolean bench_open_replies (void);
 
-/* --- pipeline.c: pipelines in this process -------------------------------- */
+/* Writes one line. Takes ownership of @reply. If @error is not NULL, only
+ * writes the error, and frees it. */
+void bench_write_reply (JsonObject *reply, GError *error);
 
-gboolean bench_run (GstVkgdrContext *context, JsonObject *request,
-    JsonObject *reply, GError **error);
-gboolean bench_start (GstVkgdrContext *context, JsonObject *request,
-    JsonObject *reply, GError **error);
+/* Set a member: to a text of any encoding, and to a number, or to null if it is
+ * not finite. */
+void bench_set_text (JsonObject *reply, const gchar *member, const gchar *text);
+void bench_set_number (JsonObject *reply, const gchar *member, gdouble number);
 
-/* --- frames.c: frames for other processes --------------------------------- */
+/* Values of a request: if a member is missing, 0 or "". */
+gint64 bench_get_integer (JsonObject *request, const gchar *member);
+gdouble bench_get_number (JsonObject *request, const gchar *member);
+const gchar *bench_get_text (JsonObject *request, const gchar *member);
 
-gboolean bench_serve (GstVkgdrContext *context, JsonObject *request,
-    JsonObject *reply, GError **error);
-gboolean bench_serve_end (GstVkgdrContext *context, JsonObject *request,
-    JsonObject *reply, GError **error);
+/* Return FALSE with @error set: to @text, to vkgdr_last_error(), and, if
+ * @result is an error, to a text that names @function. */
+gboolean bench_fail (GError **error, const gchar *text);
+gboolean bench_set_last_error (GError **error);
+gboolean bench_check (CUresult result, const gchar *function, GError **error);
 
-/* Gets frames from the server until standard input ends. Then adds the results
- * to @reply. @what is a pipeline with the element `received`, or the path of a
- * socket, from which libvkgdr's client gets the frames. It does not sleep if
- * "busy:" is in front of the path. */
-gboolean bench_consume (const gchar *what, JsonObject *reply, GError **error);
+/* Nanoseconds of CLOCK_MONOTONIC, which all processes share. */
+gint64 bench_now (void);
+
+/* --- block.c: memory ------------------------------------------------------ */
+
+typedef enum { BENCH_RAM, BENCH_WINDOW, BENCH_PINNED } BenchPlace;
+
+/* Memory that the CPU writes to. */
+typedef struct {
+  BenchPlace place;
+  guint8 *host;
+  vkgdr_memory_t window; /* if it is in the window */
+} BenchBlock;
+
+/* Memory of the device, and a stream for copies. */
+typedef struct {
+  CUdeviceptr device;
+  CUstream stream;
+} BenchTarget;
+
+/* Writes to all of the memory, so that no page fault is measured. After a
+ * failure, and for memory that is all zero, the functions to clear can be
+ * called, too. */
+gboolean bench_block_init (BenchBlock *block, BenchPlace place, vkgdr_t window,
+    gsize size, GError **error);
+void bench_block_clear (BenchBlock *block);
+gboolean bench_target_init (BenchTarget *target, gsize size, GError **error);
+void bench_target_clear (BenchTarget *target);
+
+/* The compiler must assume that this reads all memory. So it does not leave out
+ * or merge stores that nothing reads. */
+#define bench_keep_stores() __asm__ volatile("" ::: "memory")
 
 /* --- source.c: how frames are written, and the element that does it ------- */
 
-/**
- * BenchFillKind:
- * @BENCH_FILL_MEMSET: memset() of one value
- * @BENCH_FILL_COPY: memcpy() of a small pattern, which stays in the
- *   processor's cache
- * @BENCH_FILL_UNCACHED: memcpy() from a large area, which does not fit into
- *   the cache, as for a producer that copies from another frame
- */
-typedef enum {
-  BENCH_FILL_MEMSET,
-  BENCH_FILL_COPY,
-  BENCH_FILL_UNCACHED
-} BenchFillKind;
-
-/**
- * BenchFill:
- * @kind: how frames are written
- * @area: (nullable): the bytes that are copied
- * @size: bytes of @area
- * @offset: where the next copy begins
- *
- * One writer's state. Not thread-safe.
- */
+/* One writer's state. Not thread-safe. */
 typedef struct {
-  BenchFillKind kind;
-  guint8 *area;
-  gsize size;
-  gsize offset;
+  guint8 *area; /* nullable: the bytes that are copied */
+  gsize size;   /* of the area */
+  gsize offset; /* where the next copy begins */
 } BenchFill;
 
-/* Writes to the whole area, so that its pages exist. @area_size is the size of
- * the area of BENCH_FILL_UNCACHED in bytes. */
-void bench_fill_init (BenchFill *fill, BenchFillKind kind, gsize area_size);
+/* @how is "memset" (of one value; also NULL), "copy" (of a small pattern, which
+ * stays in the processor's cache) or "uncached" (copies from a large area of
+ * @area_size bytes, which does not fit into the cache). */
+void bench_fill_init (BenchFill *fill, const gchar *how, gsize area_size);
 void bench_fill_clear (BenchFill *fill);
 
 /* Writes frame number @number to @data. */
@@ -96,50 +110,22 @@ void bench_fill_write (
     BenchFill *fill, guint8 *data, gsize size, guint64 number);
 
 /* Registers the element `vkgdrbenchsrc` in this process. */
-gboolean bench_source_register (void);
+void bench_source_register (void);
 
-/* --- for all of them ------------------------------------------------------ */
-
-/* Nanoseconds of CLOCK_MONOTONIC, which all processes share. */
-static inline gint64
-bench_now (void)
-{
-  struct timespec now;
-
-  clock_gettime (CLOCK_MONOTONIC, &now);
-  return (gint64) now.tv_sec * G_GINT64_CONSTANT (1000000000) + now.tv_nsec;
-}
-
-/* The compiler must assume that this reads all memory. So it does not leave out
- * or merge stores that nothing reads. */
-static inline void
-bench_keep_stores (void)
-{
-  __asm__ volatile("" ::: "memory");
-}
-
-/* If @result is an error, returns FALSE and sets @error, which names
- * @function. */
-gboolean bench_check (CUresult result, const gchar *function, GError **error);
-
-/* Returns FALSE, and sets @error from vkgdr_last_error (). */
-gboolean bench_set_last_error (GError **error);
-
-/* Values of a request: if a member is missing, 0 or "". */
-gint64 bench_get_integer (JsonObject *request, const gchar *member);
-gdouble bench_get_number (JsonObject *request, const gchar *member);
-const gchar *bench_get_text (JsonObject *request, const gchar *member);
-
-/* Writes one line. Takes ownership of @reply. If @error is not NULL, only
- * writes the error, and frees it. */
-void bench_write_reply (JsonObject *reply, GError *error);
+/* --- pipeline.c, frames.c ------------------------------------------------- */
 
 /* Makes a pipeline for @context, which is nullable. */
 GstElement *bench_make_pipeline (
     const gchar *launch, GstVkgdrContext *context, GError **error);
 
-/* Returns the time of the first frame of a pipeline in a new process, as
- * bench_now () does. */
-gboolean bench_first_frame (const gchar *launch, gint64 *time, GError **error);
+/* Adds to @reply the time of the first frame of a pipeline, as bench_now() does
+ * it. */
+void bench_first_frame (const gchar *launch, JsonObject *reply, GError **error);
+
+/* Gets frames from the server until standard input ends, and adds them to
+ * @reply. @what is a pipeline with the element `received`, or the path of a
+ * socket, from which libvkgdr's client gets the frames. It does not sleep if
+ * "busy:" is in front of the path. */
+void bench_consume (const gchar *what, JsonObject *reply, GError **error);
 
 #endif /* BENCH_HELPER_H */

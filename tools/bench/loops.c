@@ -8,8 +8,6 @@
  * overhead. The difference from ordinary memory is due to the machine.
  */
 
-#include <stdlib.h>
-
 #include "helper.h"
 
 #define MAX_THREADS 64
@@ -30,159 +28,18 @@
 /* The interval in which the threads are checked, in microseconds. */
 #define POLL 1000
 
-/**
- * Where:
- * @IN_RAM: ordinary memory
- * @IN_WINDOW: the window
- * @IN_STAGING: pinned memory, from which asynchronous DMA copies each frame
- */
-typedef enum { IN_RAM, IN_WINDOW, IN_STAGING } Where;
-
-/* --- the frames of one loop ----------------------------------------------- */
-
-typedef struct {
-  const vkgdr_cuda *cu;
-  Where where;
-  gsize size;   /* bytes of a frame */
-  gsize stride; /* the distance between two frames */
-  guint n;
-
-  vkgdr_memory_t window;
-  guint8 *host;
-  CUdeviceptr device;
-  CUstream stream;
-  CUevent sent[MAX_FRAMES];
-} Frames;
-
-static gboolean
-allocate_staging (Frames *self, GError **error)
-{
-  const vkgdr_cuda *cu = self->cu;
-  gsize size = self->stride * self->n;
-  guint i;
-
-  if (!bench_check (cu->cuMemHostAlloc ((void **) &self->host, size, 0),
-          "cuMemHostAlloc", error)
-      || !bench_check (
-          cu->cuMemAlloc (&self->device, size), "cuMemAlloc", error)
-      || !bench_check (
-          cu->cuStreamCreate (&self->stream, CU_STREAM_NON_BLOCKING),
-          "cuStreamCreate", error))
-    return FALSE;
-  for (i = 0; i < self->n; i++)
-    if (!bench_check (
-            cu->cuEventCreate (&self->sent[i], CU_EVENT_DISABLE_TIMING),
-            "cuEventCreate", error))
-      return FALSE;
-  return TRUE;
-}
-
-static gboolean
-allocate (Frames *self, vkgdr_t window, GError **error)
-{
-  gsize size = self->stride * self->n;
-
-  switch (self->where) {
-  case IN_RAM:
-    if (posix_memalign ((void **) &self->host, ALIGNMENT, size) == 0)
-      return TRUE;
-    self->host = NULL;
-    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-        "there is not enough ordinary memory");
-    return FALSE;
-  case IN_WINDOW:
-    self->window = vkgdr_memory_alloc (window, size, 0);
-    if (!self->window)
-      return bench_set_last_error (error);
-    self->host = vkgdr_memory_get_host_ptr (self->window);
-    return TRUE;
-  default:
-    return allocate_staging (self, error);
-  }
-}
-
-/* Waits for pending transfers. */
-static void
-frames_free (Frames *self)
-{
-  const vkgdr_cuda *cu = self->cu;
-  guint i;
-
-  if (self->stream)
-    cu->cuStreamSynchronize (self->stream);
-  for (i = 0; i < self->n; i++)
-    if (self->sent[i])
-      cu->cuEventDestroy (self->sent[i]);
-  if (self->stream)
-    cu->cuStreamDestroy (self->stream);
-  if (self->device)
-    cu->cuMemFree (self->device);
-  if (self->where == IN_RAM)
-    free (self->host);
-  else if (self->where == IN_STAGING && self->host)
-    cu->cuMemFreeHost (self->host);
-  vkgdr_memory_free (self->window);
-  g_free (self);
-}
-
-static Frames *
-frames_new (vkgdr_t window, Where where, gsize size, guint n, GError **error)
-{
-  Frames *self = g_new0 (Frames, 1);
-
-  self->cu = vkgdr_driver_load ();
-  self->where = where;
-  self->size = size;
-  self->stride = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-  self->n = CLAMP (n, 1, MAX_FRAMES);
-  if (allocate (self, window, error))
-    return self;
-  frames_free (self);
-  return NULL;
-}
-
-static CUresult
-send (Frames *self, guint frame)
-{
-  gsize offset = frame * self->stride;
-  CUresult result = self->cu->cuMemcpyHtoDAsync (
-      self->device + offset, self->host + offset, self->size, self->stream);
-
-  if (result == CUDA_SUCCESS)
-    result = self->cu->cuEventRecord (self->sent[frame], self->stream);
-  return result;
-}
-
-/* Writes frame number @number to the memories in turn. A staged frame is only
- * written when its last transfer has ended. */
-static CUresult
-frames_write (Frames *self, BenchFill *fill, guint64 number)
-{
-  guint frame = number % self->n;
-  guint8 *host = self->host + frame * self->stride;
-  CUresult result = CUDA_SUCCESS;
-
-  if (self->where == IN_STAGING)
-    result = self->cu->cuEventSynchronize (self->sent[frame]);
-  bench_fill_write (fill, host, self->size, number);
-  bench_keep_stores ();
-  if (self->where == IN_WINDOW)
-    vkgdr_memory_flush (self->window, frame * self->stride, self->size);
-  else if (self->where == IN_STAGING && result == CUDA_SUCCESS)
-    result = send (self, frame);
-  return result;
-}
-
-/* --- threads -------------------------------------------------------------- */
-
 typedef enum { PHASE_WARM_UP, PHASE_COUNT, PHASE_DONE } Phase;
 
 typedef struct _Loops Loops;
 
+/* A thread with its frames. From pinned memory, asynchronous DMA copies each
+ * frame to the target. */
 typedef struct {
   Loops *loops;
   BenchFill fill;
-  Frames *frames;
+  BenchBlock block;
+  BenchTarget target;
+  CUevent sent[MAX_FRAMES];
 
   gint n_written; /* atomic: frames in the counted time */
   gint64 first;
@@ -191,13 +48,54 @@ typedef struct {
 } Thread;
 
 struct _Loops {
+  const vkgdr_cuda *cu;
   GstVkgdrContext *context;
   vkgdr_t window;
   guint n;
+  guint n_frames;
+  gsize size;   /* bytes of a frame */
+  gsize stride; /* the distance between two frames */
   gdouble seconds;
   gint phase; /* atomic */
   Thread threads[MAX_THREADS];
 };
+
+/* --- threads -------------------------------------------------------------- */
+
+static CUresult
+send (Thread *self, guint frame)
+{
+  const vkgdr_cuda *cu = self->loops->cu;
+  gsize offset = frame * self->loops->stride;
+  CUresult result = cu->cuMemcpyHtoDAsync (self->target.device + offset,
+      self->block.host + offset, self->loops->size, self->target.stream);
+
+  if (result == CUDA_SUCCESS)
+    result = cu->cuEventRecord (self->sent[frame], self->target.stream);
+  return result;
+}
+
+/* Writes frame number @number to the memories in turn. A staged frame is only
+ * written when its last transfer has ended. */
+static CUresult
+write_frame (Thread *self, guint64 number)
+{
+  Loops *loops = self->loops;
+  guint frame = number % loops->n_frames;
+  gsize offset = frame * loops->stride;
+  CUresult result = CUDA_SUCCESS;
+
+  if (self->block.place == BENCH_PINNED)
+    result = loops->cu->cuEventSynchronize (self->sent[frame]);
+  bench_fill_write (
+      &self->fill, self->block.host + offset, loops->size, number);
+  bench_keep_stores ();
+  if (self->block.place == BENCH_WINDOW)
+    vkgdr_memory_flush (self->block.window, offset, loops->size);
+  else if (self->block.place == BENCH_PINNED && result == CUDA_SUCCESS)
+    result = send (self, frame);
+  return result;
+}
 
 static gpointer
 run_thread (gpointer data)
@@ -212,7 +110,7 @@ run_thread (gpointer data)
   }
   while ((phase = g_atomic_int_get (&self->loops->phase)) != PHASE_DONE
          && self->result == CUDA_SUCCESS) {
-    self->result = frames_write (self->frames, &self->fill, number++);
+    self->result = write_frame (self, number++);
     if (phase != PHASE_COUNT)
       continue;
     self->last = bench_now ();
@@ -254,7 +152,6 @@ sum_rates (const Loops *self, gdouble *rate, GError **error)
 {
   guint i;
 
-  *rate = 0;
   for (i = 0; i < self->n; i++) {
     const Thread *thread = &self->threads[i];
 
@@ -288,26 +185,45 @@ measure (Loops *self, gdouble *rate, GError **error)
 
 /* --- the command ---------------------------------------------------------- */
 
-/* The first @n_direct threads write to the window, and the others to @where. */
 static gboolean
-prepare (Loops *self, JsonObject *request, guint n_direct, Where where,
-    GError **error)
+prepare_thread (
+    Thread *self, BenchPlace place, JsonObject *request, GError **error)
 {
+  Loops *loops = self->loops;
+  gsize size = loops->stride * loops->n_frames;
+  gboolean ok;
   guint i;
+
+  bench_fill_init (&self->fill, bench_get_text (request, "fill"),
+      bench_get_integer (request, "area"));
+  ok = bench_block_init (&self->block, place, loops->window, size, error);
+  if (place != BENCH_PINNED)
+    return ok;
+  ok = ok && bench_target_init (&self->target, size, error);
+  for (i = 0; ok && i < loops->n_frames; i++)
+    ok = bench_check (
+        loops->cu->cuEventCreate (&self->sent[i], CU_EVENT_DISABLE_TIMING),
+        "cuEventCreate", error);
+  return ok;
+}
+
+/* The first `direct` threads write to the window. */
+static gboolean
+prepare (Loops *self, JsonObject *request, GError **error)
+{
+  gboolean in_ram = g_str_equal (bench_get_text (request, "others"), "ram");
+  guint i, n_direct = bench_get_integer (request, "direct");
 
   if (n_direct > 0
       && !(self->window = vkgdr_open (0, VKGDR_OPEN_CURRENT_CONTEXT_BIT)))
     return bench_set_last_error (error);
   for (i = 0; i < self->n; i++) {
-    Thread *thread = &self->threads[i];
-
-    thread->loops = self;
-    bench_fill_init (&thread->fill, bench_get_integer (request, "fill"),
-        bench_get_integer (request, "area"));
-    thread->frames = frames_new (self->window, i < n_direct ? IN_WINDOW : where,
-        bench_get_integer (request, "bytes"),
-        bench_get_integer (request, "buffers"), error);
-    if (!thread->frames)
+    self->threads[i].loops = self;
+    if (!prepare_thread (&self->threads[i],
+            i < n_direct ? BENCH_WINDOW
+            : in_ram     ? BENCH_RAM
+                         : BENCH_PINNED,
+            request, error))
       return FALSE;
   }
   return TRUE;
@@ -316,11 +232,17 @@ prepare (Loops *self, JsonObject *request, guint n_direct, Where where,
 static void
 release (Loops *self)
 {
-  guint i;
+  guint i, k;
 
   for (i = 0; i < self->n; i++) {
-    g_clear_pointer (&self->threads[i].frames, frames_free);
-    bench_fill_clear (&self->threads[i].fill);
+    Thread *thread = &self->threads[i];
+
+    bench_target_clear (&thread->target);
+    for (k = 0; k < MAX_FRAMES; k++)
+      if (thread->sent[k])
+        self->cu->cuEventDestroy (thread->sent[k]);
+    bench_block_clear (&thread->block);
+    bench_fill_clear (&thread->fill);
   }
   vkgdr_close (self->window);
 }
@@ -332,20 +254,22 @@ gboolean
 bench_loops (GstVkgdrContext *context, JsonObject *request, JsonObject *reply,
     GError **error)
 {
-  gboolean in_ram = g_str_equal (bench_get_text (request, "others"), "ram");
   Loops *self = g_new0 (Loops, 1);
   gdouble rate = 0;
   gboolean ok;
 
+  self->cu = vkgdr_driver_load ();
   self->context = context;
   self->n = CLAMP (bench_get_integer (request, "threads"), 1, MAX_THREADS);
+  self->n_frames =
+      CLAMP (bench_get_integer (request, "buffers"), 1, MAX_FRAMES);
+  self->size = bench_get_integer (request, "bytes");
+  self->stride = (self->size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   self->seconds = bench_get_number (request, "seconds");
   ok = gst_vkgdr_context_push (context, error);
   if (ok) {
-    ok = prepare (self, request, bench_get_integer (request, "direct"),
-             in_ram ? IN_RAM : IN_STAGING, error)
-         && measure (self, &rate, error);
-    json_object_set_double_member (reply, "rate", rate);
+    ok = prepare (self, request, error) && measure (self, &rate, error);
+    bench_set_number (reply, "rate", rate);
     release (self);
     gst_vkgdr_context_pop (context);
   }

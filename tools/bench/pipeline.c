@@ -9,7 +9,8 @@
  */
 
 #include "helper.h"
-#include "json.h"
+
+#define MAX_SINKS 64
 
 /* Buffers are only counted after each sink has got this number of buffers, and
  * after this part of the time. Before, kernels are compiled, pools are filled,
@@ -26,199 +27,95 @@
 /* The interval in which the counters are read. */
 #define POLL (2 * GST_MSECOND)
 
-/* Payloaders push lists of buffers, which arrive at one time. */
-typedef struct {
-  gint64 time;
-  guint n;
-} Arrival;
-
-/* The arrivals at one sink. */
+/* The arrivals at one sink. Payloaders push lists of buffers, which are one
+ * arrival. */
 typedef struct {
   GMutex lock;
-  GArray *arrivals;
-  guint first; /* the first one that counts */
+  guint n_arrivals;
+  guint64 n_buffers; /* after the first arrival */
+  gint64 first;      /* times in nanoseconds */
+  gint64 last;
+  gint64 gap; /* the longest time between two arrivals */
 } Counter;
+
+typedef struct {
+  GstElement *pipeline;
+  GstBus *bus; /* NULL if the pipeline is a single element */
+  guint n;
+  Counter counters[MAX_SINKS];
+} Run;
 
 static GstPadProbeReturn
 count_buffers (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
+  gint64 now = bench_now ();
   Counter *counter = data;
-  Arrival arrival = { bench_now (), 1 };
 
-  if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER_LIST)
-    arrival.n = gst_buffer_list_length (GST_PAD_PROBE_INFO_BUFFER_LIST (info));
   g_mutex_lock (&counter->lock);
-  g_array_append_val (counter->arrivals, arrival);
+  if (counter->n_arrivals++ == 0) {
+    counter->first = now;
+  } else {
+    counter->n_buffers +=
+        GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER_LIST
+            ? gst_buffer_list_length (GST_PAD_PROBE_INFO_BUFFER_LIST (info))
+            : 1;
+    counter->gap = MAX (counter->gap, now - counter->last);
+  }
+  counter->last = now;
   g_mutex_unlock (&counter->lock);
   return GST_PAD_PROBE_OK;
 }
 
-static void
-counter_free (gpointer data)
-{
-  Counter *counter = data;
-
-  g_array_unref (counter->arrivals);
-  g_mutex_clear (&counter->lock);
-  g_free (counter);
-}
-
 /* A bin whose pads are made later has no pad of this name. */
 static gboolean
-watch_sink (GPtrArray *counters, GstElement *sink, GError **error)
+watch_sink (Run *self, GstElement *sink, GError **error)
 {
   GstPad *pad = gst_element_get_static_pad (sink, "sink");
-  Counter *counter;
+  Counter *counter = &self->counters[self->n];
 
-  if (!pad) {
+  if (!pad || self->n == MAX_SINKS) {
     g_set_error (error, GST_CORE_ERROR, GST_CORE_ERROR_PAD,
         "the buffers of %s cannot be counted: it has no pad \"sink\"",
         GST_OBJECT_NAME (sink));
+    gst_clear_object (&pad);
     return FALSE;
   }
-  counter = g_new0 (Counter, 1);
   g_mutex_init (&counter->lock);
-  counter->arrivals = g_array_new (FALSE, FALSE, sizeof (Arrival));
-  g_ptr_array_add (counters, counter);
   gst_pad_add_probe (pad,
       GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST, count_buffers,
       counter, NULL);
   gst_object_unref (pad);
+  self->n++;
   return TRUE;
 }
 
-/* The description of a single element gives this element, which is no bin.
- *
- * Returns: (nullable): a counter for each sink. NULL if there is none, or one
- * that cannot be counted. */
-static GPtrArray *
-watch_sinks (GstElement *pipeline, GError **error)
+/* The description of a single element gives this element, which is no bin. */
+static gboolean
+watch_sinks (Run *self, GError **error)
 {
-  GPtrArray *counters = g_ptr_array_new_with_free_func (counter_free);
-  GstIterator *sinks;
-  GValue item = G_VALUE_INIT;
-  gboolean ok = GST_IS_BIN (pipeline);
+  GList *l =
+      GST_IS_BIN (self->pipeline) ? GST_BIN_CHILDREN (self->pipeline) : NULL;
 
-  if (ok) {
-    sinks = gst_bin_iterate_sinks (GST_BIN (pipeline));
-    while (ok && gst_iterator_next (sinks, &item) == GST_ITERATOR_OK) {
-      ok = watch_sink (counters, g_value_get_object (&item), error);
-      g_value_reset (&item);
-    }
-    g_value_unset (&item);
-    gst_iterator_free (sinks);
-  }
-  if (ok && counters->len > 0)
-    return counters;
-  if (!*error)
-    g_set_error_literal (error, GST_CORE_ERROR, GST_CORE_ERROR_FAILED,
-        "the pipeline has no sink, so there are no buffers to count");
-  g_ptr_array_unref (counters);
-  return NULL;
+  for (; l; l = l->next)
+    if (GST_OBJECT_FLAG_IS_SET (l->data, GST_ELEMENT_FLAG_SINK)
+        && !watch_sink (self, l->data, error))
+      return FALSE;
+  return self->n > 0
+         || bench_fail (error,
+             "the pipeline has no sink, so there are no buffers to count");
 }
 
 static void
-count_from_now (GPtrArray *counters)
+run_free (Run *self)
 {
   guint i;
 
-  for (i = 0; i < counters->len; i++) {
-    Counter *counter = g_ptr_array_index (counters, i);
-
-    g_mutex_lock (&counter->lock);
-    counter->first = counter->arrivals->len;
-    g_mutex_unlock (&counter->lock);
-  }
-}
-
-/* Whether all sinks have got @n buffers or lists. */
-static gboolean
-have_got (GPtrArray *counters, guint n)
-{
-  gboolean enough = TRUE;
-  guint i;
-
-  for (i = 0; i < counters->len && enough; i++) {
-    Counter *counter = g_ptr_array_index (counters, i);
-
-    g_mutex_lock (&counter->lock);
-    enough = counter->arrivals->len >= counter->first + n;
-    g_mutex_unlock (&counter->lock);
-  }
-  return enough;
-}
-
-/* Returns buffers per second. @gap is the longest time without one, in
- * seconds. There must be two arrivals. */
-static gdouble
-rate_of (Counter *counter, gdouble *gap)
-{
-  guint64 n = 0;
-  gint64 first, last, longest = 0;
-  guint i;
-
-  g_mutex_lock (&counter->lock);
-  first = last =
-      g_array_index (counter->arrivals, Arrival, counter->first).time;
-  for (i = counter->first + 1; i < counter->arrivals->len; i++) {
-    const Arrival *next = &g_array_index (counter->arrivals, Arrival, i);
-
-    n += next->n;
-    longest = MAX (longest, next->time - last);
-    last = next->time;
-  }
-  g_mutex_unlock (&counter->lock);
-  *gap = longest / 1e9;
-  return n * 1e9 / (last - first);
-}
-
-static gboolean
-check_bus (GstBus *bus, GError **error)
-{
-  GstMessage *message = gst_bus_timed_pop_filtered (
-      bus, POLL, GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
-
-  if (!message)
-    return TRUE;
-  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
-    gst_message_parse_error (message, error, NULL);
-  else
-    g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
-        "the stream ended by itself");
-  gst_message_unref (message);
-  return FALSE;
-}
-
-/* Waits for @seconds, and for longer if there are less than @n arrivals. */
-static gboolean
-wait_for (
-    GPtrArray *counters, guint n, GstBus *bus, gdouble seconds, GError **error)
-{
-  gint64 start = bench_now ();
-  gint64 until = start + (gint64) (seconds * 1e9);
-
-  while (bench_now () < until || !have_got (counters, n)) {
-    if (!check_bus (bus, error))
-      return FALSE;
-    if (bench_now () > until + PATIENCE) {
-      g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
-          "too few buffers in %.0f s", (bench_now () - start) / 1e9);
-      return FALSE;
-    }
-  }
-  return TRUE;
-}
-
-static gboolean
-start (GstElement *pipeline, GstBus *bus, GError **error)
-{
-  if (gst_element_set_state (pipeline, GST_STATE_PLAYING)
-      != GST_STATE_CHANGE_FAILURE)
-    return TRUE;
-  if (check_bus (bus, error)) /* there is no message with a reason */
-    g_set_error_literal (error, GST_CORE_ERROR, GST_CORE_ERROR_STATE_CHANGE,
-        "the pipeline does not start");
-  return FALSE;
+  gst_element_set_state (self->pipeline, GST_STATE_NULL);
+  gst_clear_object (&self->bus);
+  gst_object_unref (self->pipeline);
+  for (i = 0; i < self->n; i++)
+    g_mutex_clear (&self->counters[i].lock);
+  g_free (self);
 }
 
 GstElement *
@@ -237,7 +134,115 @@ bench_make_pipeline (
   return pipeline;
 }
 
-/* --- rates ---------------------------------------------------------------- */
+/* --- waiting -------------------------------------------------------------- */
+
+static gboolean
+check_bus (Run *self, GError **error)
+{
+  GstMessage *message = gst_bus_timed_pop_filtered (
+      self->bus, POLL, GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
+
+  if (!message)
+    return TRUE;
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error (message, error, NULL);
+  else
+    bench_fail (error, "the stream ended by itself");
+  gst_message_unref (message);
+  return FALSE;
+}
+
+/* Returns a running pipeline. */
+static Run *
+run_new (const gchar *launch, GstVkgdrContext *context, GError **error)
+{
+  GstElement *pipeline = bench_make_pipeline (launch, context, error);
+  Run *self;
+
+  if (!pipeline)
+    return NULL;
+  self = g_new0 (Run, 1);
+  self->pipeline = pipeline;
+  self->bus = gst_element_get_bus (pipeline);
+  if (watch_sinks (self, error)) {
+    if (gst_element_set_state (pipeline, GST_STATE_PLAYING)
+        != GST_STATE_CHANGE_FAILURE)
+      return self;
+    if (check_bus (self, error)) /* there is no message with a reason */
+      bench_fail (error, "the pipeline does not start");
+  }
+  run_free (self);
+  return NULL;
+}
+
+static void
+count_from_now (Run *self)
+{
+  guint i;
+
+  for (i = 0; i < self->n; i++) {
+    Counter *counter = &self->counters[i];
+
+    g_mutex_lock (&counter->lock);
+    counter->n_arrivals = 0;
+    counter->n_buffers = 0;
+    counter->gap = 0;
+    g_mutex_unlock (&counter->lock);
+  }
+}
+
+static gboolean
+have_got (Run *self, guint n)
+{
+  guint i, least = n;
+
+  for (i = 0; i < self->n; i++) {
+    g_mutex_lock (&self->counters[i].lock);
+    least = MIN (least, self->counters[i].n_arrivals);
+    g_mutex_unlock (&self->counters[i].lock);
+  }
+  return least == n;
+}
+
+/* Waits for @seconds, and for longer if there are less than @n arrivals. */
+static gboolean
+wait_for (Run *self, guint n, gdouble seconds, GError **error)
+{
+  gint64 start = bench_now (), until = start + (gint64) (seconds * 1e9);
+
+  while (bench_now () < until || !have_got (self, n)) {
+    if (!check_bus (self, error))
+      return FALSE;
+    if (bench_now () > until + PATIENCE) {
+      g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+          "too few buffers in %.0f s", (bench_now () - start) / 1e9);
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+/* Returns buffers per second of all sinks, and the longest time without one, in
+ * seconds. There must be two arrivals at each sink. */
+static gdouble
+read_rate (Run *self, gdouble *gap)
+{
+  gdouble sum = 0;
+  guint i;
+
+  *gap = 0;
+  for (i = 0; i < self->n; i++) {
+    Counter *counter = &self->counters[i];
+
+    g_mutex_lock (&counter->lock);
+    sum += counter->n_buffers * 1e9 / (counter->last - counter->first);
+    *gap = MAX (*gap, counter->gap / 1e9);
+    g_mutex_unlock (&counter->lock);
+  }
+  return sum;
+}
+
+/* --- commands ------------------------------------------------------------- */
 
 /* Returns the statistic `kernel-time` of an element in nanoseconds, or 0 if
  * there is none. */
@@ -257,9 +262,9 @@ kernel_time_of (GstElement *element)
  * because on a busy machine the device may not have finished a measurement
  * yet. */
 static gboolean
-add_kernel_time (GstElement *pipeline, JsonObject *reply, GError **error)
+add_kernel_time (Run *self, JsonObject *reply, GError **error)
 {
-  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), "timed");
+  GstElement *element = gst_bin_get_by_name (GST_BIN (self->pipeline), "timed");
   gint64 until = bench_now () + PATIENCE;
   guint64 nanoseconds = 0;
 
@@ -268,143 +273,72 @@ add_kernel_time (GstElement *pipeline, JsonObject *reply, GError **error)
   while ((nanoseconds = kernel_time_of (element)) == 0 && bench_now () < until)
     g_usleep (POLL / GST_USECOND);
   gst_object_unref (element);
-  json_set_number (reply, "kernel-time", nanoseconds / 1e9);
-  if (nanoseconds > 0)
-    return TRUE;
-  g_set_error_literal (error, GST_CORE_ERROR, GST_CORE_ERROR_FAILED,
-      "the element reports no kernel-time");
-  return FALSE;
+  bench_set_number (reply, "kernel-time", nanoseconds / 1e9);
+  return nanoseconds > 0
+         || bench_fail (error, "the element reports no kernel-time");
 }
 
-/* Sets the properties of the element `changed`, if the pipeline has one, while
+/* Sets the property of the element `changed`, if the pipeline has one, while
  * the pipeline runs, and counts again. So the longest gap is that of the
  * change. */
 static gboolean
-change (GstElement *pipeline, GPtrArray *counters, GstBus *bus,
-    JsonObject *request, JsonObject *reply, GError **error)
+change (Run *self, JsonObject *request, JsonObject *reply, gdouble before,
+    GError **error)
 {
-  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), "changed");
-  Counter *counter = g_ptr_array_index (counters, 0);
-  gdouble before, after;
+  GstElement *element =
+      gst_bin_get_by_name (GST_BIN (self->pipeline), "changed");
+  gdouble after;
 
   if (!element)
     return TRUE;
-  rate_of (counter, &before);
-  count_from_now (counters);
+  count_from_now (self);
   gst_util_set_object_arg (G_OBJECT (element),
       bench_get_text (request, "property"), bench_get_text (request, "value"));
   gst_object_unref (element);
-  if (!wait_for (
-          counters, ENOUGH, bus, bench_get_number (request, "seconds"), error))
+  if (!wait_for (self, ENOUGH, bench_get_number (request, "seconds"), error))
     return FALSE;
-  rate_of (counter, &after);
-  json_set_number (reply, "extra-gap", after - before);
+  read_rate (self, &after);
+  bench_set_number (reply, "extra-gap", after - before);
   return TRUE;
-}
-
-/* Returns the memory of the device that is in use, in bytes. */
-static gdouble
-used_memory (GstVkgdrContext *context)
-{
-  guint64 n_free = 0, n_total = 0;
-
-  gst_vkgdr_context_get_memory_info (context, &n_free, &n_total, NULL);
-  return (gdouble) (n_total - n_free);
-}
-
-static gboolean
-play (GstElement *pipeline, GPtrArray *counters, JsonObject *request,
-    JsonObject *reply, GError **error)
-{
-  gdouble seconds = bench_get_number (request, "seconds");
-  gdouble warm_up =
-      MAX (bench_get_number (request, "warm-up"), seconds * WARM_UP_SHARE);
-  GstBus *bus = gst_element_get_bus (pipeline);
-  gdouble sum = 0, gap;
-  gboolean ok;
-  guint i;
-
-  ok = start (pipeline, bus, error)
-       && wait_for (counters, WARM_UP_BUFFERS, bus, warm_up, error);
-  if (ok) {
-    count_from_now (counters);
-    ok = wait_for (counters, ENOUGH, bus, seconds, error);
-  }
-  for (i = 0; ok && i < counters->len; i++)
-    sum += rate_of (g_ptr_array_index (counters, i), &gap);
-  json_set_number (reply, "rate", sum);
-  ok = ok && change (pipeline, counters, bus, request, reply, error)
-       && add_kernel_time (pipeline, reply, error);
-  gst_object_unref (bus);
-  return ok;
 }
 
 /* Runs `pipeline` for `seconds`, after `warm-up` seconds. The reply has its
  * `rate` in buffers per second and, if there are such elements, `kernel-time`
- * and `extra-gap` in seconds. `memory` is the memory of the device that it
- * needs, in bytes. */
+ * and `extra-gap` in seconds. */
 gboolean
 bench_run (GstVkgdrContext *context, JsonObject *request, JsonObject *reply,
     GError **error)
 {
-  gdouble before = used_memory (context);
-  GstElement *pipeline = bench_make_pipeline (
-      bench_get_text (request, "pipeline"), context, error);
-  GPtrArray *counters = pipeline ? watch_sinks (pipeline, error) : NULL;
+  gdouble seconds = bench_get_number (request, "seconds"), gap;
+  gdouble warm_up =
+      MAX (bench_get_number (request, "warm-up"), seconds * WARM_UP_SHARE);
+  Run *self = run_new (bench_get_text (request, "pipeline"), context, error);
   gboolean ok;
 
-  ok = counters && play (pipeline, counters, request, reply, error);
-  json_set_number (reply, "memory", used_memory (context) - before);
-  if (pipeline) {
-    gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_object_unref (pipeline);
-  }
-  g_clear_pointer (&counters, g_ptr_array_unref);
-  return ok;
-}
-
-/* --- the first frame ------------------------------------------------------ */
-
-static gboolean
-run_first (
-    const gchar *launch, GstVkgdrContext *context, gint64 *time, GError **error)
-{
-  GstElement *pipeline = bench_make_pipeline (launch, context, error);
-  GPtrArray *counters = pipeline ? watch_sinks (pipeline, error) : NULL;
-  GstBus *bus;
-  gboolean ok = FALSE;
-
-  if (counters) {
-    bus = gst_element_get_bus (pipeline);
-    ok = start (pipeline, bus, error) && wait_for (counters, 1, bus, 0, error);
-    gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_object_unref (bus);
-    if (ok)
-      *time =
-          g_array_index (((Counter *) counters->pdata[0])->arrivals, Arrival, 0)
-              .time;
-  }
-  gst_clear_object (&pipeline);
-  g_clear_pointer (&counters, g_ptr_array_unref);
-  return ok;
-}
-
-gboolean
-bench_first_frame (const gchar *launch, gint64 *time, GError **error)
-{
-  return run_first (launch, NULL, time, error);
-}
-
-/* Starts `pipeline`. The reply has the `time` to its first frame, in seconds.
- */
-gboolean
-bench_start (GstVkgdrContext *context, JsonObject *request, JsonObject *reply,
-    GError **error)
-{
-  gint64 began = bench_now (), time;
-
-  if (!run_first (bench_get_text (request, "pipeline"), context, &time, error))
+  if (!self)
     return FALSE;
-  json_set_number (reply, "time", (time - began) / 1e9);
-  return TRUE;
+  ok = wait_for (self, WARM_UP_BUFFERS, warm_up, error);
+  if (ok) {
+    count_from_now (self);
+    ok = wait_for (self, ENOUGH, seconds, error);
+  }
+  if (ok) {
+    bench_set_number (reply, "rate", read_rate (self, &gap));
+    ok = change (self, request, reply, gap, error)
+         && add_kernel_time (self, reply, error);
+  }
+  run_free (self);
+  return ok;
+}
+
+void
+bench_first_frame (const gchar *launch, JsonObject *reply, GError **error)
+{
+  Run *self = run_new (launch, NULL, error);
+
+  if (!self)
+    return;
+  if (wait_for (self, 1, 0, error))
+    json_object_set_int_member (reply, "time", self->counters[0].first);
+  run_free (self);
 }

@@ -17,27 +17,27 @@
 
 /* --- how frames are written ----------------------------------------------- */
 
-/* The size of the pattern of BENCH_FILL_COPY in bytes. The pattern stays in the
+/* The size of the pattern of `copy` in bytes. The pattern stays in the
  * processor's cache, like a line of a frame that a producer has just
  * computed. */
 #define PATTERN_SIZE ((gsize) 64 << 10)
 
 void
-bench_fill_init (BenchFill *fill, BenchFillKind kind, gsize area_size)
+bench_fill_init (BenchFill *fill, const gchar *how, gsize area_size)
 {
   gsize i;
 
   memset (fill, 0, sizeof (*fill));
-  fill->kind = kind;
-  if (kind == BENCH_FILL_MEMSET)
-    return;
-  fill->size =
-      kind == BENCH_FILL_COPY ? PATTERN_SIZE : MAX (area_size, PATTERN_SIZE);
+  if (g_strcmp0 (how, "copy") == 0)
+    fill->size = PATTERN_SIZE;
+  else if (g_strcmp0 (how, "uncached") == 0)
+    fill->size = MAX (area_size, PATTERN_SIZE);
   fill->area = g_malloc (fill->size);
-  for (i = 0; i < PATTERN_SIZE; i++)
-    fill->area[i] = (guint8) (i * 7 + i / 251);
-  for (; i < fill->size; i++)
-    fill->area[i] = fill->area[i - PATTERN_SIZE];
+  for (i = 0; i < fill->size; i++) {
+    gsize k = i % PATTERN_SIZE;
+
+    fill->area[i] = (guint8) (k * 7 + k / 251);
+  }
 }
 
 void
@@ -49,7 +49,7 @@ bench_fill_clear (BenchFill *fill)
 void
 bench_fill_write (BenchFill *fill, guint8 *data, gsize size, guint64 number)
 {
-  if (fill->kind == BENCH_FILL_MEMSET) {
+  if (fill->size == 0) {
     memset (data, (int) (number & 0xff), size);
     return;
   }
@@ -72,24 +72,24 @@ bench_fill_write (BenchFill *fill, guint8 *data, gsize size, guint64 number)
 /* The distance between two reads in bytes: a cache line. */
 #define LINE 64
 
-enum { POOL_DOWNSTREAM, POOL_OWN };
-enum { TOUCH_WRITE, TOUCH_READWRITE, TOUCH_NOTHING };
-
 #define BENCH_TYPE_SOURCE (bench_source_get_type ())
 G_DECLARE_FINAL_TYPE (BenchSource, bench_source, BENCH, SOURCE, GstPushSrc)
 
+/* @params has these fields: `format`, `width` and `height`; `buffers`, the
+ * smallest number of buffers that the source goes through in turn; `own-pool`,
+ * whether it uses a pool of ordinary memory, and not that of the next element;
+ * `touch`, what it does to a buffer: write (every byte), readwrite (it reads
+ * every cache line back, too) or nothing; `fill` and `area`, see
+ * bench_fill_init(); and
+ * `interval`, how many microseconds it sleeps before it writes a buffer, like a
+ * live source. */
 struct _BenchSource {
   GstPushSrc parent;
 
-  GstCaps *caps;
-  guint size;
-  guint buffers;
-  guint pool;
-  guint touch;
-  guint fill;
-  guint area;
-  guint interval;
-
+  GstStructure *params;
+  gulong interval;
+  gboolean writes;
+  gboolean reads;
   BenchFill writer;
   guint64 frame;
 };
@@ -97,74 +97,48 @@ struct _BenchSource {
 G_DEFINE_TYPE (BenchSource, bench_source, GST_TYPE_PUSH_SRC)
 
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS ("video/x-raw"));
 
-/* The property `caps` is the first one. These follow. The value of one with
- * @words is one of these. */
-#define PROP_CAPS 1
+/* Returns: 0 if there is no such field. */
+static guint
+get_param (BenchSource *self, const gchar *name)
+{
+  gint value = 0;
 
-static const struct {
-  const gchar *name;
-  const gchar *blurb;
-  goffset offset;
-  const gchar *const words[4];
-} numbers[] = {
-  { "size", "Bytes of a buffer, if the caps are not raw video",
-      G_STRUCT_OFFSET (BenchSource, size) },
-  { "buffers", "Smallest number of buffers that it goes through in turn",
-      G_STRUCT_OFFSET (BenchSource, buffers) },
-  { "pool",
-      "Where buffers come from: downstream (or own, if it offers none), or own "
-      "(a pool of ordinary memory)",
-      G_STRUCT_OFFSET (BenchSource, pool), { "downstream", "own" } },
-  { "touch",
-      "What is done to a buffer: write (every byte), readwrite (reads every "
-      "cache line back, too), or nothing",
-      G_STRUCT_OFFSET (BenchSource, touch),
-      { "write", "readwrite", "nothing" } },
-  { "fill",
-      "How a buffer is written: memset, copy (of a pattern of 64 KiB), or "
-      "uncached (copies of all of a large area)",
-      G_STRUCT_OFFSET (BenchSource, fill), { "memset", "copy", "uncached" } },
-  { "area", "Bytes that are copied from in turn, with fill=uncached",
-      G_STRUCT_OFFSET (BenchSource, area) },
-  { "interval",
-      "Microseconds to sleep before a buffer is written, like a live source",
-      G_STRUCT_OFFSET (BenchSource, interval) },
-};
+  if (self->params)
+    gst_structure_get_int (self->params, name, &value);
+  return value;
+}
+
+static const gchar *
+get_text (BenchSource *self, const gchar *name)
+{
+  return self->params ? gst_structure_get_string (self->params, name) : NULL;
+}
 
 static GstCaps *
 bench_source_get_caps (GstBaseSrc *src, GstCaps *filter)
 {
   BenchSource *self = BENCH_SOURCE (src);
-  GstCaps *caps = self->caps ? gst_caps_ref (self->caps) : gst_caps_new_any ();
-  GstCaps *result;
+  GstCaps *caps = gst_pad_get_pad_template_caps (GST_BASE_SRC_PAD (src));
 
-  if (!filter)
+  if (!self->params)
     return caps;
-  result = gst_caps_intersect_full (filter, caps, GST_CAPS_INTERSECT_FIRST);
-  gst_caps_unref (caps);
-  return result;
+  caps = gst_caps_make_writable (caps);
+  gst_caps_set_simple (caps, "format", G_TYPE_STRING, get_text (self, "format"),
+      "width", G_TYPE_INT, get_param (self, "width"), "height", G_TYPE_INT,
+      get_param (self, "height"), "framerate", GST_TYPE_FRACTION, 60, 1, NULL);
+  return caps;
 }
 
-/* The size of a frame follows from the caps. Other buffers have `size`
- * bytes. */
 static gboolean
 bench_source_set_caps (GstBaseSrc *src, GstCaps *caps)
 {
-  BenchSource *self = BENCH_SOURCE (src);
   GstVideoInfo info;
-  gsize size = self->size;
 
-  if (gst_video_info_from_caps (&info, caps))
-    size = GST_VIDEO_INFO_SIZE (&info);
-  if (size == 0) {
-    GST_ELEMENT_ERROR (self, STREAM, FORMAT,
-        ("The size of a buffer is not known: set the property size."),
-        ("%" GST_PTR_FORMAT, caps));
+  if (!gst_video_info_from_caps (&info, caps))
     return FALSE;
-  }
-  gst_base_src_set_blocksize (src, size);
+  gst_base_src_set_blocksize (src, GST_VIDEO_INFO_SIZE (&info));
   return TRUE;
 }
 
@@ -172,24 +146,12 @@ bench_source_set_caps (GstBaseSrc *src, GstCaps *caps)
 static void
 replace_pools (GstBaseSrc *src, GstQuery *query)
 {
-  GstAllocationParams params;
-  GstBufferPool *pool;
-  GstCaps *caps = NULL;
+  GstBufferPool *pool = gst_video_buffer_pool_new ();
 
-  gst_allocation_params_init (&params);
   while (gst_query_get_n_allocation_params (query) > 0)
     gst_query_remove_nth_allocation_param (query, 0);
-  gst_query_add_allocation_param (query, NULL, &params);
   while (gst_query_get_n_allocation_pools (query) > 0)
     gst_query_remove_nth_allocation_pool (query, 0);
-
-  gst_query_parse_allocation (query, &caps, NULL);
-  if (!caps
-      || !gst_structure_has_name (
-          gst_caps_get_structure (caps, 0), "video/x-raw"))
-    pool = gst_buffer_pool_new ();
-  else
-    pool = gst_video_buffer_pool_new ();
   gst_query_add_allocation_pool (
       query, pool, gst_base_src_get_blocksize (src), 0, MAX_BUFFERS);
   gst_object_unref (pool);
@@ -204,10 +166,11 @@ bench_source_decide_allocation (GstBaseSrc *src, GstQuery *query)
   GstBufferPool *pool = NULL;
   guint size, min, max;
 
-  if (self->pool == POOL_OWN || gst_query_get_n_allocation_pools (query) == 0)
+  if (get_param (self, "own-pool")
+      || gst_query_get_n_allocation_pools (query) == 0)
     replace_pools (src, query);
   gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
-  min = MAX (min, MIN (self->buffers, MAX_BUFFERS));
+  min = MAX (min, MIN (get_param (self, "buffers"), MAX_BUFFERS));
   if (max > 0)
     min = MIN (min, max);
   gst_query_set_nth_allocation_pool (query, 0, pool, size, min, max);
@@ -230,21 +193,20 @@ static GstFlowReturn
 bench_source_fill (GstPushSrc *src, GstBuffer *buffer)
 {
   BenchSource *self = BENCH_SOURCE (src);
-  gboolean reads = self->touch == TOUCH_READWRITE;
   GstMapInfo map;
 
   if (self->interval > 0)
     g_usleep (self->interval);
-  if (self->touch == TOUCH_NOTHING)
+  if (!self->writes)
     return GST_FLOW_OK;
   if (!gst_buffer_map (
-          buffer, &map, reads ? GST_MAP_READWRITE : GST_MAP_WRITE)) {
+          buffer, &map, self->reads ? GST_MAP_READWRITE : GST_MAP_WRITE)) {
     GST_ELEMENT_ERROR (self, RESOURCE, WRITE,
         ("A buffer cannot be mapped for writing."), (NULL));
     return GST_FLOW_ERROR;
   }
   bench_fill_write (&self->writer, map.data, map.size, self->frame);
-  if (reads)
+  if (self->reads)
     read_lines (map.data, map.size);
   gst_buffer_unmap (buffer, &map);
   GST_BUFFER_OFFSET (buffer) = self->frame++;
@@ -255,9 +217,14 @@ static gboolean
 bench_source_start (GstBaseSrc *src)
 {
   BenchSource *self = BENCH_SOURCE (src);
+  const gchar *touch = get_text (self, "touch");
 
+  self->interval = get_param (self, "interval");
+  self->writes = g_strcmp0 (touch, "nothing") != 0;
+  self->reads = g_strcmp0 (touch, "readwrite") == 0;
   self->frame = 0;
-  bench_fill_init (&self->writer, self->fill, self->area);
+  bench_fill_init (
+      &self->writer, get_text (self, "fill"), get_param (self, "area"));
   return TRUE;
 }
 
@@ -268,62 +235,22 @@ bench_source_stop (GstBaseSrc *src)
   return TRUE;
 }
 
-/* Properties are set before the start, and not changed later. */
+/* The only property is set before the start, and not changed later. */
 static void
 bench_source_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
   BenchSource *self = BENCH_SOURCE (object);
-  guint i, number = id - PROP_CAPS - 1;
-  guint *field;
 
-  if (id == PROP_CAPS) {
-    gst_caps_replace (&self->caps, (GstCaps *) gst_value_get_caps (value));
-    return;
-  }
-  field = &G_STRUCT_MEMBER (guint, self, numbers[number].offset);
-  if (!numbers[number].words[0]) {
-    *field = g_value_get_uint (value);
-    return;
-  }
-  for (i = 0; numbers[number].words[i]; i++)
-    if (g_strcmp0 (numbers[number].words[i], g_value_get_string (value)) == 0) {
-      *field = i;
-      return;
-    }
-  g_warning ("%s: %s", pspec->name, numbers[number].blurb);
+  g_clear_pointer (&self->params, gst_structure_free);
+  self->params = g_value_dup_boxed (value);
 }
 
 static void
 bench_source_finalize (GObject *object)
 {
-  BenchSource *self = BENCH_SOURCE (object);
-
-  gst_clear_caps (&self->caps);
+  g_clear_pointer (&BENCH_SOURCE (object)->params, gst_structure_free);
   G_OBJECT_CLASS (bench_source_parent_class)->finalize (object);
-}
-
-static void
-install_properties (GObjectClass *object_class)
-{
-  GParamFlags flags =
-      G_PARAM_WRITABLE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY;
-  GParamSpec *spec;
-  guint i;
-
-  g_object_class_install_property (object_class, PROP_CAPS,
-      g_param_spec_boxed (
-          "caps", "caps", "Caps of the stream", GST_TYPE_CAPS, flags));
-  for (i = 0; i < G_N_ELEMENTS (numbers); i++) {
-    const gchar *name = numbers[i].name, *blurb = numbers[i].blurb;
-
-    if (numbers[i].words[0])
-      spec =
-          g_param_spec_string (name, name, blurb, numbers[i].words[0], flags);
-    else
-      spec = g_param_spec_uint (name, name, blurb, 0, G_MAXINT, 0, flags);
-    g_object_class_install_property (object_class, PROP_CAPS + 1 + i, spec);
-  }
 }
 
 static void
@@ -335,7 +262,9 @@ bench_source_class_init (BenchSourceClass *klass)
 
   object_class->set_property = bench_source_set_property;
   object_class->finalize = bench_source_finalize;
-  install_properties (object_class);
+  g_object_class_install_property (object_class, 1,
+      g_param_spec_boxed ("params", "params", "What is written, and how",
+          GST_TYPE_STRUCTURE, G_PARAM_WRITABLE | G_PARAM_STATIC_STRINGS));
 
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "Benchmark source",
@@ -355,9 +284,9 @@ bench_source_init (BenchSource *self)
   gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_TIME);
 }
 
-gboolean
+void
 bench_source_register (void)
 {
-  return gst_element_register (
+  gst_element_register (
       NULL, "vkgdrbenchsrc", GST_RANK_NONE, BENCH_TYPE_SOURCE);
 }

@@ -82,46 +82,35 @@ def make_parser():
     return parser
 
 
-def read_what(parser, options):
-    """Sets what is measured: memory, pipelines, and the pipelines of compare."""
-    what, *further = options.what or ["all"]
-    options.compare = further if what == "compare" else []
-    if what == "compare" and not further:
-        parser.error("compare takes pipelines, each as one argument")
-    if what not in ("memory", "pipelines", "all", "compare"):
-        parser.error(f'"{what}" can not be measured: give memory, pipelines, all or compare')
-    if further and what != "compare":
-        parser.error(f'"{further[0]}" is one argument too many')
-    options.memory = what in ("memory", "all")
-    options.pipelines = what != "memory"
-
-
-def check_options(parser, options):
-    options.sections = (options.section or ",".join(bench_cases.SECTIONS)).split(",")
-    unknown = [name for name in options.sections if name not in bench_cases.SECTIONS]
-    if not 1 <= options.repeat <= 1000:
-        parser.error("--repeat takes a number from 1 to 1000")
-    if not 0.001 <= options.seconds <= 600:
-        parser.error("--seconds takes a number from 0.001 to 600")
-    if options.device < -1:
-        parser.error("--device takes the index of a CUDA device, or -1")
-    if not 1 <= options.buffers <= 16:
-        parser.error("--buffers takes a number from 1 to 16")
-    if options.json and options.markdown:
-        parser.error("--json and --markdown exclude each other: use --save for JSON")
-    if unknown:
-        parser.error(f'there is no section "{unknown[0]}" of pipelines')
-
-
 def parse_options():
+    """Also sets what is measured: memory, pipelines, and the pipelines of compare."""
     parser = make_parser()
     options = parser.parse_intermixed_args()
-    read_what(parser, options)
+    what, *further = options.what or ["all"]
+    options.compare = further if what == "compare" else []
+    options.memory = what in ("memory", "all")
+    options.pipelines = what != "memory"
+    options.sections = (options.section or ",".join(bench_cases.SECTIONS)).split(",")
+    unknown = [name for name in options.sections if name not in bench_cases.SECTIONS]
     if options.repeat is None:
         options.repeat = 1 if options.quick else 5
     if options.seconds is None:
         options.seconds = 0.1 if options.quick else 1.0
-    check_options(parser, options)
+    for wrong, text in (
+        (what == "compare" and not further, "compare takes pipelines, each as one argument"),
+        (what not in ("memory", "pipelines", "all", "compare"),
+         f'"{what}" can not be measured: give memory, pipelines, all or compare'),
+        (further and what != "compare", f'"{"".join(further[:1])}" is one argument too many'),
+        (not 1 <= options.repeat <= 1000, "--repeat takes a number from 1 to 1000"),
+        (not 0.001 <= options.seconds <= 600, "--seconds takes a number from 0.001 to 600"),
+        (options.device < -1, "--device takes the index of a CUDA device, or -1"),
+        (not 1 <= options.buffers <= 16, "--buffers takes a number from 1 to 16"),
+        (options.json and options.markdown,
+         "--json and --markdown exclude each other: use --save for JSON"),
+        (unknown, f'there is no section "{"".join(unknown[:1])}" of pipelines'),
+    ):
+        if wrong:
+            parser.error(text)
     return options
 
 
@@ -132,25 +121,22 @@ def fail(text):
 def check_save(path):
     """Fails before anything is measured if the file cannot be written."""
     existed = os.path.exists(path)
-    try:
-        with open(path, "ab"):
-            pass
-        if not existed:
-            os.remove(path)
-    except OSError as error:
-        fail(error)
+    with open(path, "ab"):
+        pass
+    if not existed:
+        os.remove(path)
 
 
-def show_progress(done, total, text):
-    """One line on the terminal. Standard output is for results."""
+def show_progress(number=0, options=None, total=0, repeat=0, text=""):
+    """One line on the terminal. Without arguments, removes it. Standard output is for
+    results."""
     if sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[K{100 * done // total:3}%  {text[:72]}")
+        line = ""
+        if options:
+            percent = 100 * (number * options.repeat + repeat) // (total * options.repeat)
+            line = f"{percent:3}%  {text}, repetition {repeat + 1} of {options.repeat}"[:78]
+        sys.stderr.write(f"\r\033[K{line}")
         sys.stderr.flush()
-
-
-def clear_progress():
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\033[K")
 
 
 def measure_memory(measurer, options):
@@ -161,20 +147,17 @@ def measure_memory(measurer, options):
     for number, size in enumerate(sizes):
         points = {}
         for repeat in range(options.repeat):
-            show_progress(number * options.repeat + repeat, len(sizes) * options.repeat,
-                          f"copies of {size} bytes, repetition {repeat + 1} of {options.repeat}")
+            show_progress(number, options, len(sizes), repeat, f"copies of {size} bytes")
             for copy in measurer.measure_copies(size):
-                name = copy["id"]
                 curve = {key: copy[key] for key in ("id", "label", "direction")}
-                curves.setdefault(name, {**curve, "points": []})
-                point = points.setdefault(name, {"bytes": size, "samples": []})
+                curves.setdefault(copy["id"], {**curve, "points": []})
+                point = points.setdefault(copy["id"], {"bytes": size, "samples": []})
                 if "error" in copy:
                     point.setdefault("error", copy["error"])
                 else:
                     point["samples"].append(copy["seconds"])
         for name, point in points.items():
             curves[name]["points"].append(point)
-    clear_progress()
     return list(curves.values())
 
 
@@ -187,11 +170,9 @@ def measure_pipelines(measurer, options):
     for number, case in enumerate(cases):
         for repeat in range(options.repeat):
             for variant in case.variants:
-                show_progress(number * options.repeat + repeat, len(cases) * options.repeat,
-                              f"{case.title}: {variant.label}, repetition {repeat + 1}"
-                              f" of {options.repeat}")
+                show_progress(number, options, len(cases), repeat,
+                              f"{case.title}: {variant.label}")
                 measurer.measure(case, variant)
-    clear_progress()
     return cases
 
 
@@ -220,6 +201,9 @@ def describe_machine(hello):
 
 def put_out(options, machine, curves, cases):
     text = bench_report.make_json(VERSION, machine, options, curves, cases)
+    if options.save:
+        with open(options.save, "w", encoding="utf-8") as file:
+            file.write(text)
     try:
         if options.json:
             sys.stdout.write(text)
@@ -230,31 +214,26 @@ def put_out(options, machine, curves, cases):
         # Otherwise Python tries to write the rest at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         fail(f"standard output: {error}")
-    if options.save:
-        try:
-            with open(options.save, "w", encoding="utf-8") as file:
-                file.write(text)
-        except OSError as error:
-            fail(error)
 
 
 def main():
     options = parse_options()
-    if options.save:
-        check_save(options.save)
     curves = cases = None
     try:
+        if options.save:
+            check_save(options.save)
         measurer = bench_measure.Measurer(options, FOLDER)
         if options.memory:
             curves = measure_memory(measurer, options)
         if options.pipelines:
             cases = measure_pipelines(measurer, options)
+        show_progress()
+        put_out(options, describe_machine(measurer.hello), curves, cases)
     except (bench_measure.Failure, OSError) as error:
         fail(error)
     except KeyboardInterrupt:
-        clear_progress()
+        show_progress()
         fail("interrupted")
-    put_out(options, describe_machine(measurer.hello), curves, cases)
 
 
 if __name__ == "__main__":

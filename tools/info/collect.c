@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * collect.c: collects facts from the drivers
+ * collect.c: collects facts about the machine and its devices
  *
- * Describes each device, tries a small allocation on it, and asks for its
- * compiler. Must not judge what it finds.
+ * Looks at the environment, describes each device, tries a small allocation on
+ * it, and asks for its compiler. Must not judge what it finds.
  */
 
 #include <stdlib.h>
@@ -27,56 +27,164 @@ static const gchar *const obstacles[] = { "none", "host-memory", "cuda-driver",
   "cuda-device", "settings", "vulkan-loader", "vulkan-driver", "vulkan-device",
   "no-window", "export" };
 
-/* A device that is being described. */
-typedef struct {
-  const vkgdr_cuda *cu;
-  CUdevice number;
-  const gchar *error; /* nullable */
-  InfoProbe probe;
-} Device;
+/* Names of CUcomputemode. */
+static const gchar *const compute_modes[] = { "default", "unknown",
+  "prohibited", "exclusive-process" };
 
-/* Returns: (transfer none): as of g_strdup_printf(), see info_keep(). */
-#define keep(...) info_keep (g_strdup_printf (__VA_ARGS__))
+/* The variables that select a driver, a library or a device. */
+static const gchar *const variables[] = { "VKGDR_DRIVER", "VKGDR_DEBUG",
+  "VKGDR_SOFTCUDA_DIR", "VKGDR_VULKAN_LIBRARY", "VKGDR_NVRTC", "CUDA_HOME",
+  "CUDA_PATH", "SOFTCUDA_CXX", "CUDA_DEVICE", "CUDA_VISIBLE_DEVICES",
+  "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "VK_DRIVER_FILES",
+  "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES", "VK_LOADER_DRIVERS_SELECT",
+  "VK_LOADER_DRIVERS_DISABLE" };
 
-/* The library's message about the last failure. */
-static const gchar *
-take_last_error (void)
+/* --- members -------------------------------------------------------------- */
+
+/* Takes ownership of @text. An empty text is one that is not known. */
+static void
+take_text (JsonObject *object, const gchar *member, gchar *text)
 {
-  gchar *error = vkgdr_last_error ();
-  const gchar *result =
-      info_keep (g_strdup (error ? error : "no reason is given"));
+  gchar *valid = text && *text ? g_utf8_make_valid (text, -1) : NULL;
 
-  free (error);
-  return result;
+  json_object_set_string_member (object, member, valid);
+  g_free (valid);
+  g_free (text);
 }
 
-static const gchar *
-describe_result (const vkgdr_cuda *cu, const gchar *call, CUresult result)
+static void
+set_text (JsonObject *object, const gchar *member, const gchar *text)
 {
-  const char *name = NULL, *text = NULL;
+  take_text (object, member, g_strdup (text));
+}
 
-  cu->cuGetErrorName (result, &name);
-  cu->cuGetErrorString (result, &text);
-  return keep ("%s failed: %s (%s)", call, name ? name : "an unknown error",
-      text ? text : "no explanation");
+static void
+set_number (
+    JsonObject *object, const gchar *member, gboolean known, guint64 value)
+{
+  if (known)
+    json_object_set_int_member (object, member, value);
+  else
+    json_object_set_null_member (object, member);
+}
+
+static void
+set_boolean (
+    JsonObject *object, const gchar *member, gboolean known, gboolean value)
+{
+  if (known)
+    json_object_set_boolean_member (object, member, value);
+  else
+    json_object_set_null_member (object, member);
+}
+
+/* --- the machine ---------------------------------------------------------- */
+
+static JsonObject *
+describe_settings (void)
+{
+  JsonObject *settings = json_object_new ();
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (variables); i++) {
+    const gchar *value = g_getenv (variables[i]);
+
+    if (value && *value)
+      set_text (settings, variables[i], value);
+    /* An empty value is the same as none, but this one hides all GPUs. */
+    else if (value && strcmp (variables[i], "CUDA_VISIBLE_DEVICES") == 0)
+      json_object_set_string_member (settings, variables[i], "");
+  }
+  return settings;
+}
+
+/* Searches in the same way as softcuda. Returns: (nullable) (transfer full) */
+static gchar *
+find_host_compiler (void)
+{
+  const gchar *own = g_getenv ("SOFTCUDA_CXX");
+  const gchar *const names[] = { "c++", "g++", "clang++" };
+  gchar *path = NULL;
+  guint i;
+
+  if (own && *own)
+    return g_find_program_in_path (own);
+  for (i = 0; i < G_N_ELEMENTS (names) && !path; i++)
+    path = g_find_program_in_path (names[i]);
+  return path;
+}
+
+static gboolean
+exists (const gchar *path)
+{
+  return g_file_test (path, G_FILE_TEST_EXISTS);
+}
+
+static JsonObject *
+describe_machine (void)
+{
+  JsonObject *report = json_object_new ();
+
+  set_text (report, "version", VKGDR_VERSION);
+  set_text (report, "copy-isa", vkgdr_copy_isa ());
+  json_object_set_object_member (report, "settings", describe_settings ());
+  take_text (report, "host-compiler", find_host_compiler ());
+  json_object_set_boolean_member (
+      report, "nvidia-kernel-driver", exists ("/proc/driver/nvidia/version"));
+  json_object_set_boolean_member (report, "container",
+      exists ("/.dockerenv") || exists ("/run/.containerenv")
+          || g_getenv ("container") || g_getenv ("KUBERNETES_SERVICE_HOST")
+          || g_getenv ("NVIDIA_VISIBLE_DEVICES"));
+  /* In WSL 2, this is the GPU. */
+  json_object_set_boolean_member (report, "wsl", exists ("/dev/dxg"));
+  return report;
 }
 
 /* --- the trial ------------------------------------------------------------ */
 
-/* @error replaces the one about a missing window. */
+typedef struct {
+  const vkgdr_cuda *cu;
+  CUdevice number;
+  JsonObject *facts;
+  InfoProbe probe;
+  gchar *remedy;
+} Device;
+
+/* Sets `error` to the library's message about the last failure. */
 static void
-fail (Device *self, const gchar *trial, const gchar *error)
+set_last_error (JsonObject *object, const gchar *member)
 {
-  self->error = error;
-  self->probe.trial = trial;
+  char *error = vkgdr_last_error ();
+
+  set_text (object, member, error ? error : "no reason is given");
+  free (error);
 }
 
+/* If @result is an error, sets @member to a text about it. */
 static gboolean
-check (Device *self, const gchar *trial, const gchar *call, CUresult result)
+check (const vkgdr_cuda *cu, JsonObject *object, const gchar *member,
+    const gchar *call, CUresult result)
 {
-  if (result != CUDA_SUCCESS)
-    fail (self, trial, describe_result (self->cu, call, result));
-  return result == CUDA_SUCCESS;
+  const char *name = NULL, *text = NULL;
+
+  if (result == CUDA_SUCCESS)
+    return TRUE;
+  cu->cuGetErrorName (result, &name);
+  cu->cuGetErrorString (result, &text);
+  take_text (object, member,
+      g_strdup_printf ("%s failed: %s (%s)", call,
+          name ? name : "an unknown error", text ? text : "no explanation"));
+  return FALSE;
+}
+
+/* The error replaces the one about a missing window. */
+static gboolean
+succeeds (Device *self, const gchar *trial, const gchar *call, CUresult result)
+{
+  if (check (self->cu, self->facts, "error", call, result))
+    return TRUE;
+  self->probe.trial = trial;
+  return FALSE;
 }
 
 /* Writes with the CPU, through the host pointer or, if @mem is NULL, by a
@@ -95,12 +203,14 @@ try_bytes (Device *self, vkgdr_memory_t mem, CUdeviceptr pointer)
   } else {
     result = self->cu->cuMemcpyHtoD (pointer, written, TRIAL_SIZE);
   }
-  if (check (self, "wrong-bytes", "cuMemcpyHtoD", result)
-      && check (self, "wrong-bytes", "cuMemcpyDtoH",
+  if (succeeds (self, "wrong-bytes", "cuMemcpyHtoD", result)
+      && succeeds (self, "wrong-bytes", "cuMemcpyDtoH",
           self->cu->cuMemcpyDtoH (read, pointer, TRIAL_SIZE))
-      && memcmp (written, read, TRIAL_SIZE) != 0)
-    fail (
-        self, "wrong-bytes", "the device reads other bytes than were written");
+      && memcmp (written, read, TRIAL_SIZE) != 0) {
+    set_text (
+        self->facts, "error", "the device reads other bytes than were written");
+    self->probe.trial = "wrong-bytes";
+  }
   g_free (written);
   g_free (read);
 }
@@ -116,9 +226,9 @@ try_memory (Device *self)
   if (g)
     vkgdr_get_window_obstacle (g, &reason, &remedy);
   if (*reason) {
-    self->error = info_keep (g_strdup (reason));
-    self->probe.remedy = info_keep (g_strdup (remedy));
-    if (check (self, "no-memory", "cuMemAlloc",
+    set_text (self->facts, "error", reason);
+    self->probe.remedy = self->remedy = g_strdup (remedy);
+    if (succeeds (self, "no-memory", "cuMemAlloc",
             self->cu->cuMemAlloc (&pointer, TRIAL_SIZE))) {
       try_bytes (self, NULL, pointer);
       self->cu->cuMemFree (pointer);
@@ -127,7 +237,8 @@ try_memory (Device *self)
     try_bytes (self, mem, vkgdr_memory_get_device_ptr (mem));
     vkgdr_memory_free (mem);
   } else {
-    fail (self, "no-memory", take_last_error ());
+    set_last_error (self->facts, "error");
+    self->probe.trial = "no-memory";
   }
   vkgdr_close (g);
 }
@@ -137,10 +248,10 @@ try_device (Device *self)
 {
   CUcontext context = NULL;
 
-  if (!check (self, "no-context", "cuDevicePrimaryCtxRetain",
+  if (!succeeds (self, "no-context", "cuDevicePrimaryCtxRetain",
           self->cu->cuDevicePrimaryCtxRetain (&context, self->number)))
     return;
-  if (check (self, "no-context", "cuCtxPushCurrent",
+  if (succeeds (self, "no-context", "cuCtxPushCurrent",
           self->cu->cuCtxPushCurrent (context))) {
     try_memory (self);
     self->cu->cuCtxPopCurrent (&context);
@@ -148,24 +259,98 @@ try_device (Device *self)
   self->cu->cuDevicePrimaryCtxRelease (self->number);
 }
 
-/* --- facts ---------------------------------------------------------------- */
-
-/* Returns: (nullable) */
-static const gchar *
-ask_compiler (gint ordinal, const gchar **why_not)
+static void
+ask_compiler (JsonObject *facts, gint ordinal)
 {
   GError *error = NULL;
   GstVkgdrContext *context = gst_vkgdr_context_new (ordinal, &error);
-  gchar *compiler = NULL;
 
   if (context)
-    compiler = gst_vkgdr_kernel_describe_compiler (context, &error);
-  if (!compiler)
-    *why_not =
-        info_keep (g_strdup (error ? error->message : "no reason is given"));
+    take_text (facts, "compiler",
+        gst_vkgdr_kernel_describe_compiler (context, &error));
+  if (error)
+    set_text (facts, "compiler-error", error->message);
   g_clear_error (&error);
   gst_clear_object (&context);
-  return info_keep (compiler);
+}
+
+/* --- facts about a device ------------------------------------------------- */
+
+static gchar *
+format_uuid (const guint8 *uuid)
+{
+  GString *text = g_string_new (NULL);
+  gboolean known = FALSE;
+  guint i;
+
+  for (i = 0; i < 16; i++) {
+    known |= uuid[i] != 0;
+    g_string_append_printf (text, "%s%02x",
+        i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+  }
+  return g_string_free (text, !known);
+}
+
+static JsonArray *
+describe_memory_types (const vkgdr_device_info *info)
+{
+  JsonArray *types = json_array_new ();
+  guint i, bit;
+
+  for (i = 0; i < info->n_memory_types; i++) {
+    const vkgdr_memory_type *type = &info->memory_types[i];
+    JsonObject *object = json_object_new ();
+    JsonArray *flags = json_array_new ();
+
+    json_object_set_int_member (object, "heap", type->heap);
+    json_object_set_int_member (object, "heap-size", type->heap_size);
+    for (bit = 0; bit < G_N_ELEMENTS (flag_names); bit++)
+      if (type->flags >> bit & 1)
+        json_array_add_string_element (flags, flag_names[bit]);
+    json_object_set_array_member (object, "flags", flags);
+    json_array_add_object_element (types, object);
+  }
+  return types;
+}
+
+/* If other processes use much memory, the budget of this process can be less
+ * than it already uses. */
+static void
+add_window (JsonObject *facts, const vkgdr_device_info *info, gboolean staged)
+{
+  gboolean known = info->window_size > 0;
+  guint64 used = info->window_usage, budget = info->window_budget;
+
+  set_boolean (facts, "has-window", known || staged, known);
+  set_number (facts, "window-size", known, info->window_size);
+  set_number (facts, "window-free", known, MAX (budget, used) - used);
+  set_number (facts, "window-budget", known, budget);
+  set_number (facts, "window-usage", known, used);
+  set_boolean (facts, "coherent", known, info->coherent);
+  set_boolean (facts, "host-cached", known, info->host_cached);
+  set_number (facts, "memory-type", known, info->memory_type);
+}
+
+static void
+add_info (JsonObject *facts, const vkgdr_device_info *info)
+{
+  gint cuda = info->cuda_driver_version;
+  guint32 vulkan = info->vulkan_api_version;
+
+  set_text (facts, "name", info->name);
+  json_object_set_boolean_member (facts, "software", info->software);
+  take_text (facts, "uuid", format_uuid (info->uuid));
+  set_text (facts, "pci-address", info->pci_address);
+  set_number (facts, "bar-size", info->bar_size > 0, info->bar_size);
+  set_text (facts, "vulkan-driver", info->vulkan_driver);
+  json_object_set_array_member (
+      facts, "memory-types", describe_memory_types (info));
+  take_text (facts, "cuda-driver",
+      cuda ? g_strdup_printf ("%d.%d", cuda / 1000, cuda % 1000 / 10) : NULL);
+  take_text (facts, "vulkan-api",
+      vulkan ? g_strdup_printf (
+          "%u.%u.%u", vulkan >> 22 & 0x7f, vulkan >> 12 & 0x3ff, vulkan & 0xfff)
+             : NULL);
 }
 
 /* Returns: 0 if it is not known. */
@@ -178,190 +363,83 @@ ask_cuda (const Device *self, CUdevice_attribute attribute)
   return value;
 }
 
-/* Returns: (nullable): NULL if the UUID is not known. */
-static const gchar *
-format_uuid (const guint8 *uuid)
-{
-  GString *text = g_string_new (NULL);
-  gboolean known = FALSE;
-  guint i;
-
-  for (i = 0; i < 16; i++) {
-    known |= uuid[i] != 0;
-    g_string_append_printf (text, "%s%02x",
-        i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
-  }
-  return info_keep (g_string_free (text, !known));
-}
-
-static GVariant *
-describe_memory_types (const vkgdr_device_info *info)
-{
-  GVariantBuilder types, flags;
-  guint i, bit;
-
-  g_variant_builder_init (&types, G_VARIANT_TYPE ("aa{sv}"));
-  for (i = 0; i < info->n_memory_types; i++) {
-    const vkgdr_memory_type *type = &info->memory_types[i];
-
-    g_variant_builder_init (&flags, G_VARIANT_TYPE ("as"));
-    for (bit = 0; bit < 32; bit++)
-      if (type->flags >> bit & 1)
-        g_variant_builder_add (&flags, "s",
-            bit < G_N_ELEMENTS (flag_names) ? flag_names[bit]
-                                            : keep ("%#x", 1u << bit));
-    g_variant_builder_add_parsed (&types,
-        "{'heap': <%u>, 'heap-size': <%t>, 'flags': <%as>}", type->heap,
-        type->heap_size, &flags);
-  }
-  return g_variant_builder_end (&types);
-}
-
-/* Returns: (nullable): NULL if the text is empty. */
-static const gchar *
-known (const gchar *text)
-{
-  return *text ? info_keep (g_strdup (text)) : NULL;
-}
-
-/* An entry of an a{sv}. The arguments are those of g_variant_new(). */
-#define ADD(builder, name, ...) \
-  g_variant_builder_add (builder, "{sv}", name, g_variant_new (__VA_ARGS__))
-
-/* If other processes use much memory, the budget of this process can be less
- * than it already uses. */
-static void
-add_window (
-    GVariantBuilder *facts, const vkgdr_device_info *info, gboolean staged)
-{
-  gboolean known = info->window_size > 0;
-  guint64 used = info->window_usage, budget = info->window_budget;
-
-  ADD (facts, "has-window", "mb", known || staged, known);
-  ADD (facts, "window-size", "mt", known, info->window_size);
-  ADD (facts, "window-free", "mt", known, MAX (budget, used) - used);
-  ADD (facts, "window-budget", "mt", known, budget);
-  ADD (facts, "window-usage", "mt", known, used);
-  ADD (facts, "coherent", "mb", known, info->coherent);
-  ADD (facts, "host-cached", "mb", known, info->host_cached);
-  ADD (facts, "memory-type", "mu", known, info->memory_type);
-}
-
-static void
-add_info (GVariantBuilder *facts, const vkgdr_device_info *info)
-{
-  gint cuda = info->cuda_driver_version;
-  guint32 vulkan = info->vulkan_api_version;
-
-  ADD (facts, "name", "ms", known (info->name));
-  ADD (facts, "software", "b", info->software);
-  ADD (facts, "uuid", "ms", format_uuid (info->uuid));
-  ADD (facts, "pci-address", "ms", known (info->pci_address));
-  ADD (facts, "bar-size", "mt", info->bar_size > 0, info->bar_size);
-  ADD (facts, "vulkan-driver", "ms", known (info->vulkan_driver));
-  g_variant_builder_add (
-      facts, "{sv}", "memory-types", describe_memory_types (info));
-  ADD (facts, "cuda-driver", "ms",
-      cuda ? keep ("%d.%d", cuda / 1000, cuda % 1000 / 10) : NULL);
-  ADD (facts, "vulkan-api", "ms",
-      vulkan ? keep (
-          "%u.%u.%u", vulkan >> 22 & 0x7f, vulkan >> 12 & 0x3ff, vulkan & 0xfff)
-             : NULL);
-}
-
 /* Data that only CUDA has. */
 static void
-add_cuda (GVariantBuilder *facts, const Device *self, gboolean software)
+add_cuda (Device *self, gboolean software)
 {
-  gint mode = ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
+  guint mode = ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
   gint major = ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   gint minor = ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   size_t memory = 0;
 
   if (self->cu->cuDeviceTotalMem (&memory, self->number) != CUDA_SUCCESS)
     memory = 0;
-  ADD (facts, "memory-size", "mt", memory > 0, (guint64) memory);
-  ADD (facts, "compute-mode", "s",
-      mode == CU_COMPUTEMODE_DEFAULT             ? "default"
-      : mode == CU_COMPUTEMODE_PROHIBITED        ? "prohibited"
-      : mode == CU_COMPUTEMODE_EXCLUSIVE_PROCESS ? "exclusive-process"
-                                                 : "unknown");
-  ADD (facts, "compute-capability", "ms",
-      major > 0 && !software ? keep ("%d.%d", major, minor) : NULL);
+  set_number (self->facts, "memory-size", memory > 0, memory);
+  set_text (self->facts, "compute-mode",
+      mode < G_N_ELEMENTS (compute_modes) ? compute_modes[mode] : "unknown");
+  take_text (self->facts, "compute-capability",
+      major > 0 && !software ? g_strdup_printf ("%d.%d", major, minor) : NULL);
 }
 
-/* --- the report ----------------------------------------------------------- */
-
-static JsonObject *
-collect_device (const vkgdr_cuda *cu, gint ordinal, InfoProbe *probe)
+/* Returns whether the device can be used. */
+static gboolean
+collect_device (const vkgdr_cuda *cu, gint ordinal, JsonObject *report)
 {
-  Device self = { cu, 0, NULL, { "cuda-device", "none", NULL } };
-  CUresult result = cu->cuDeviceGet (&self.number, ordinal);
+  JsonArray *devices = json_object_get_array_member (report, "devices");
+  Device self = { cu, 0, json_object_new (), { "cuda-device", "none" } };
   vkgdr_device_info info = { { 0 } };
   vkgdr_obstacle obstacle = VKGDR_OBSTACLE_CUDA_DEVICE;
-  const gchar *compiler = NULL, *why_not = NULL;
-  GVariantBuilder facts;
-  gboolean staged;
+  gboolean staged, passed;
 
-  if (result == CUDA_SUCCESS)
+  json_array_add_object_element (devices, self.facts);
+  json_object_set_int_member (self.facts, "device", ordinal);
+  set_text (self.facts, "error", NULL);
+  set_text (self.facts, "compiler", NULL);
+  set_text (self.facts, "compiler-error", NULL);
+  if (check (cu, self.facts, "error", "cuDeviceGet",
+          cu->cuDeviceGet (&self.number, ordinal))) {
     obstacle = vkgdr_probe (self.number, &info);
+    if (obstacle != VKGDR_OBSTACLE_NONE)
+      set_last_error (self.facts, "error");
+  }
   self.probe.obstacle = obstacles[obstacle];
-  if (result != CUDA_SUCCESS)
-    self.error = describe_result (cu, "cuDeviceGet", result);
-  else if (obstacle != VKGDR_OBSTACLE_NONE)
-    self.error = take_last_error ();
   staged = obstacle >= VKGDR_OBSTACLE_VULKAN_LOADER;
   if (obstacle == VKGDR_OBSTACLE_NONE || staged)
     try_device (&self);
-  if (strcmp (self.probe.trial, "passed") == 0)
-    compiler = ask_compiler (ordinal, &why_not);
-
-  g_variant_builder_init (&facts, G_VARIANT_TYPE_VARDICT);
-  ADD (&facts, "device", "i", ordinal);
-  ADD (&facts, "error", "ms", self.error);
-  ADD (&facts, "compiler", "ms", compiler);
-  ADD (&facts, "compiler-error", "ms", why_not);
-  add_info (&facts, &info);
-  add_cuda (&facts, &self, info.software);
-  add_window (&facts, &info, staged);
-  *probe = self.probe;
-  return info_take_facts (g_variant_builder_end (&facts));
+  passed = strcmp (self.probe.trial, "passed") == 0;
+  if (passed)
+    ask_compiler (self.facts, ordinal);
+  add_info (self.facts, &info);
+  add_cuda (&self, info.software);
+  add_window (self.facts, &info, staged);
+  info_judge (report, self.facts, &self.probe);
+  g_free (self.remedy);
+  return passed;
 }
 
 JsonObject *
 info_collect (gboolean *usable)
 {
   const vkgdr_cuda *cu = vkgdr_driver_load ();
-  const gchar *error = cu ? NULL : take_last_error ();
-  const gchar *driver = vkgdr_driver_is_software () ? "softcuda" : "nvidia";
-  CUresult result = CUDA_SUCCESS;
-  JsonArray *devices = json_array_new ();
-  JsonObject *report;
-  InfoProbe *probes;
+  JsonObject *report = describe_machine ();
   int n = 0, i;
 
-  if (cu)
-    result = cu->cuDeviceGetCount (&n);
-  if (result != CUDA_SUCCESS)
-    error = describe_result (cu, "cuDeviceGetCount", result);
-  probes = g_new0 (InfoProbe, n);
-  for (i = 0; i < n; i++)
-    json_array_add_object_element (devices, collect_device (cu, i, &probes[i]));
-  report = info_describe_machine ();
-  json_object_set_string_member (report, "version", VKGDR_VERSION);
-  json_object_set_string_member (report, "copy-isa", vkgdr_copy_isa ());
-  json_object_set_string_member (report, "driver", error ? NULL : driver);
-  json_object_set_string_member (report, "driver-error", error);
-  json_object_set_string_member (report, "why-software",
-      info_keep (g_strdup (vkgdr_driver_why_software ())));
-  json_object_set_array_member (report, "devices", devices);
+  set_text (report, "driver",
+      !cu                           ? NULL
+      : vkgdr_driver_is_software () ? "softcuda"
+                                    : "nvidia");
+  set_text (report, "driver-error", NULL);
+  if (!cu)
+    set_last_error (report, "driver-error");
+  else if (!check (cu, report, "driver-error", "cuDeviceGetCount",
+               cu->cuDeviceGetCount (&n)))
+    set_text (report, "driver", NULL);
+  set_text (report, "why-software", vkgdr_driver_why_software ());
+  json_object_set_array_member (report, "devices", json_array_new ());
   *usable = FALSE;
-  for (i = 0; i < n; i++) {
-    info_judge (report, json_array_get_object_element (devices, i), &probes[i]);
-    *usable |= strcmp (probes[i].trial, "passed") == 0;
-  }
+  for (i = 0; i < n; i++)
+    *usable |= collect_device (cu, i, report);
   if (n == 0)
     info_judge (report, NULL, NULL);
-  g_free (probes);
   return report;
 }

@@ -19,14 +19,9 @@ typedef struct {
   const gchar *remedy;   /* nullable: libvkgdr's, if there is no window */
 } InfoProbe;
 
-/* collect.c: asks the drivers. Needs gst_vkgdr_init(). Returns: (transfer
- * full): the report. @usable is whether a device can be used. */
+/* collect.c: asks the machine and the drivers. Needs gst_vkgdr_init(). Returns:
+ * (transfer full): the report. @usable is whether a device can be used. */
 JsonObject *info_collect (gboolean *usable);
-
-/* machine.c: returns: (transfer full): the facts about the machine that the
- * drivers depend on. May load the library of NVIDIA's Vulkan driver, so that it
- * should be called when the devices are not used any more. */
-JsonObject *info_describe_machine (void);
 
 /* verdict.c: adds the member "verdict" to @device or, if that is NULL because
  * there is no device, to @report. Calls no driver. */
@@ -36,16 +31,7 @@ void info_judge (
 /* output.c: returns: (transfer full): the report as text for users. */
 gchar *info_to_text (JsonObject *report);
 
-/* Takes ownership of @facts, which is floating and an a{sv}. Maybe nothing
- * becomes null. Returns: (transfer full) */
-JsonObject *info_take_facts (GVariant *facts);
-
-/* Returns: (transfer none): a text such as "256 MiB" or "1.5 GiB". */
-const gchar *info_format_bytes (guint64 bytes);
-
-/* Takes ownership of @text, which is nullable. Returns: (transfer none)
- * (nullable): the same as UTF-8, until info_forget(). */
-const gchar *info_keep (gchar *text);
-void info_forget (void);
+/* Returns: (transfer full): a text such as "256 MiB" or "1.5 GiB". */
+gchar *info_format_bytes (guint64 bytes);
 
 #endif /* INFO_INFO_H */

@@ -2,88 +2,16 @@
  *
  * output.c: the report as text for users
  *
- * A table says which facts are shown. Must not judge.
+ * A member of the report that is known is a line with its name. Must not judge.
  */
 
 #include "info.h"
 
-/* A fact that is shown in a line, unless it is not known. */
-typedef struct {
-  const gchar *member;
-  const gchar *label;
-  const gchar *no; /* nullable: the text if it is false or an empty list */
-} Line;
+/* Members that are not lines of their own. */
+static const gchar *const shown_elsewhere[] = { "version", "devices", "verdict",
+  "device", "name", "memory-types", "memory-type", NULL };
 
-static const Line machine_lines[] = {
-  { "copy-isa", "CPU copies with" },
-  { "vulkan-manifests", "Vulkan manifests", "none" },
-  { "settings", "settings" },
-  { "why-software", "no NVIDIA driver" },
-};
-
-static const Line verdict_lines[] = {
-  { "text", "verdict" },
-  { "remedy", "remedy" },
-};
-
-static const Line device_lines[] = {
-  { "error", "why" },
-  { "uuid", "UUID" },
-  { "pci-address", "PCI address" },
-  { "compute-capability", "compute capability" },
-  { "compute-mode", "compute mode" },
-  { "memory-size", "memory" },
-  { "bar-size", "largest BAR" },
-  { "window-size", "window" },
-  { "window-free", "window, free" },
-  { "window-budget", "window, budget" },
-  { "window-usage", "window, in use" },
-  { "coherent", "coherent", "no: writes have to be flushed" },
-  { "host-cached", "host-cached",
-      "no: the CPU reads it slowly, by DMA instead" },
-  { "cuda-driver", "CUDA driver" },
-  { "vulkan-driver", "Vulkan driver" },
-  { "vulkan-api", "Vulkan API" },
-  { "compiler", "kernel compiler" },
-  { "compiler-error", "no kernel compiler" },
-};
-
-/* --- texts ---------------------------------------------------------------- */
-
-static GStringChunk *kept;
-
-const gchar *
-info_keep (gchar *text)
-{
-  gchar *valid = text ? g_utf8_make_valid (text, -1) : NULL;
-  const gchar *result;
-
-  if (!kept)
-    kept = g_string_chunk_new (4096);
-  result = valid ? g_string_chunk_insert (kept, valid) : NULL;
-  g_free (text);
-  g_free (valid);
-  return result;
-}
-
-JsonObject *
-info_take_facts (GVariant *facts)
-{
-  JsonNode *node = json_gvariant_serialize (g_variant_ref_sink (facts));
-  JsonObject *object = json_node_dup_object (node);
-
-  json_node_unref (node);
-  g_variant_unref (facts);
-  return object;
-}
-
-void
-info_forget (void)
-{
-  g_clear_pointer (&kept, g_string_chunk_free);
-}
-
-const gchar *
+gchar *
 info_format_bytes (guint64 bytes)
 {
   static const gchar *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
@@ -94,64 +22,8 @@ info_format_bytes (guint64 bytes)
     value /= 1024;
     unit++;
   }
-  return info_keep (g_strdup_printf (
-      "%.*f %s", value == (guint64) value ? 0 : 1, value, units[unit]));
-}
-
-/* Returns: (transfer full): strings separated by spaces. */
-static gchar *
-join (JsonArray *array)
-{
-  GString *line = g_string_new (NULL);
-  guint i;
-
-  for (i = 0; i < json_array_get_length (array); i++)
-    g_string_append_printf (
-        line, "%s%s", i ? " " : "", json_array_get_string_element (array, i));
-  return g_string_free (line, FALSE);
-}
-
-/* Returns: (transfer full): NAME=VALUE separated by spaces. */
-static gchar *
-join_members (JsonObject *object)
-{
-  GString *line = g_string_new (NULL);
-  JsonObjectIter iter;
-  const gchar *name;
-  JsonNode *value;
-
-  json_object_iter_init (&iter, object);
-  while (json_object_iter_next (&iter, &name, &value))
-    g_string_append_printf (line, "%s%s=%s", line->len ? " " : "", name,
-        json_node_get_string (value));
-  return g_string_free (line, FALSE);
-}
-
-/* --- lines ---------------------------------------------------------------- */
-
-/* Returns: (nullable) (transfer none): NULL if the value is not known. */
-static const gchar *
-describe (JsonNode *node, const gchar *no)
-{
-  const gchar *text;
-
-  if (JSON_NODE_HOLDS_NULL (node))
-    return NULL;
-  if (JSON_NODE_HOLDS_ARRAY (node)) {
-    text = info_keep (join (json_node_get_array (node)));
-    return *text ? text : no;
-  }
-  if (JSON_NODE_HOLDS_OBJECT (node))
-    return info_keep (join_members (json_node_get_object (node)));
-  if (json_node_get_value_type (node) == G_TYPE_BOOLEAN)
-    return json_node_get_boolean (node) ? "yes" : no;
-  if (json_node_get_value_type (node) != G_TYPE_INT64)
-    return json_node_get_string (node);
-  text = info_format_bytes (json_node_get_int (node));
-  return json_node_get_int (node) < 1024
-             ? text
-             : info_keep (g_strdup_printf ("%s (%" G_GINT64_FORMAT " bytes)",
-                 text, json_node_get_int (node)));
+  return g_strdup_printf (
+      "%.*f %s", value == (guint64) value ? 0 : 1, value, units[unit]);
 }
 
 static void
@@ -162,21 +34,62 @@ put_line (GString *text, const gchar *label, const gchar *value)
 }
 
 static void
-put_lines (GString *text, JsonObject *object, const Line *lines, guint n)
+put_size (GString *text, const gchar *label, guint64 size)
 {
-  guint i;
+  gchar *short_form = info_format_bytes (size);
 
-  for (i = 0; i < n; i++)
-    put_line (text, lines[i].label,
-        describe (
-            json_object_get_member (object, lines[i].member), lines[i].no));
+  g_string_append_printf (text, "  %-18s %s", label, short_form);
+  if (size >= 1024)
+    g_string_append_printf (text, " (%" G_GUINT64_FORMAT " bytes)", size);
+  g_string_append (text, "\n");
+  g_free (short_form);
+}
+
+static void
+put_settings (GString *text, JsonObject *settings)
+{
+  JsonObjectIter iter;
+  const gchar *name;
+  JsonNode *value;
+
+  if (json_object_get_size (settings) == 0)
+    return;
+  g_string_append_printf (text, "  %-18s", "settings");
+  json_object_iter_init_ordered (&iter, settings);
+  while (json_object_iter_next_ordered (&iter, &name, &value))
+    g_string_append_printf (text, " %s=%s", name, json_node_get_string (value));
+  g_string_append (text, "\n");
+}
+
+static void
+put_members (GString *text, JsonObject *object)
+{
+  JsonObjectIter iter;
+  const gchar *name;
+  JsonNode *node;
+
+  json_object_iter_init_ordered (&iter, object);
+  while (json_object_iter_next_ordered (&iter, &name, &node))
+    if (JSON_NODE_HOLDS_NULL (node) || g_strv_contains (shown_elsewhere, name))
+      continue;
+    else if (JSON_NODE_HOLDS_OBJECT (node))
+      put_settings (text, json_node_get_object (node));
+    else if (json_node_get_value_type (node) == G_TYPE_BOOLEAN)
+      put_line (text, name, json_node_get_boolean (node) ? "yes" : "no");
+    else if (json_node_get_value_type (node) == G_TYPE_INT64)
+      put_size (text, name, json_node_get_int (node));
+    else
+      put_line (text, name, json_node_get_string (node));
 }
 
 static void
 put_verdict (GString *text, JsonObject *object)
 {
-  put_lines (text, json_object_get_object_member (object, "verdict"),
-      verdict_lines, G_N_ELEMENTS (verdict_lines));
+  JsonObject *verdict = json_object_get_object_member (object, "verdict");
+
+  put_line (text, "verdict", json_object_get_string_member (verdict, "text"));
+  put_line (text, "remedy",
+      json_object_get_string_member_with_default (verdict, "remedy", NULL));
 }
 
 static void
@@ -185,21 +98,25 @@ put_memory_types (GString *text, JsonObject *device)
   JsonArray *types = json_object_get_array_member (device, "memory-types");
   gint64 used =
       json_object_get_int_member_with_default (device, "memory-type", -1);
-  guint i, n = json_array_get_length (types);
+  guint i, k, n = json_array_get_length (types);
 
   if (n > 0)
     put_line (
         text, "memory types", used >= 0 ? "(* is in use)" : "(none fits)");
   for (i = 0; i < n; i++) {
     JsonObject *type = json_array_get_object_element (types, i);
-    gchar *flags = join (json_object_get_array_member (type, "flags"));
+    JsonArray *flags = json_object_get_array_member (type, "flags");
+    gchar *size =
+        info_format_bytes (json_object_get_int_member (type, "heap-size"));
 
-    g_string_append_printf (text, "    %2u%s heap %d (%s): %s\n", i,
+    g_string_append_printf (text, "    %2u%s heap %d (%s):", i,
         i == used ? " *" : "  ",
-        (gint) json_object_get_int_member (type, "heap"),
-        info_format_bytes (json_object_get_int_member (type, "heap-size")),
-        *flags ? flags : "nothing special");
-    g_free (flags);
+        (gint) json_object_get_int_member (type, "heap"), size);
+    for (k = 0; k < json_array_get_length (flags); k++)
+      g_string_append_printf (
+          text, " %s", json_array_get_string_element (flags, k));
+    g_string_append (text, k ? "\n" : " nothing special\n");
+    g_free (size);
   }
 }
 
@@ -215,7 +132,7 @@ put_device (GString *text, JsonObject *device)
   put_verdict (text, device);
   if (!json_object_get_boolean_member_with_default (device, "has-window", TRUE))
     put_line (text, "window", "none: writers get a staging buffer");
-  put_lines (text, device, device_lines, G_N_ELEMENTS (device_lines));
+  put_members (text, device);
   put_memory_types (text, device);
 }
 
@@ -226,12 +143,9 @@ info_to_text (JsonObject *report)
   GString *text = g_string_new ("vkgdr-info " VKGDR_VERSION "\n");
   guint i;
 
-  put_lines (text, report, machine_lines, G_N_ELEMENTS (machine_lines));
-  if (json_array_get_length (devices) == 0) {
+  put_members (text, report);
+  if (json_array_get_length (devices) == 0)
     put_verdict (text, report);
-    put_line (
-        text, "why", json_object_get_string_member (report, "driver-error"));
-  }
   for (i = 0; i < json_array_get_length (devices); i++)
     put_device (text, json_array_get_object_element (devices, i));
   return g_string_free (text, FALSE);

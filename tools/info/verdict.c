@@ -120,7 +120,6 @@ typedef struct {
 #define START_CONTAINER \
   "start the container with the GPU (docker run --gpus all -e " \
   "NVIDIA_DRIVER_CAPABILITIES=all), and see that nvidia-smi lists it there"
-#define NVIDIA_ICD "/usr/share/vulkan/icd.d/nvidia_icd.json"
 
 static const Remedy remedies[] = {
   { "get-driver", "VKGDR_DRIVER=software", GET_SOFTCUDA },
@@ -150,31 +149,9 @@ static const Remedy remedies[] = {
       UNSET ("VKGDR_VULKAN_LIBRARY") "or let it name a Vulkan loader of "
                                      "version 1.1 or newer" },
   { "get-loader", "", "{remedy}" },
-  { "get-vulkan", "!software wsl", "{remedy}" },
   { "get-vulkan", "name~MIG",
       "use a GPU that is not divided (nvidia-smi -mig 0): NVIDIA's Vulkan does "
       "not serve MIG instances of this one" },
-  { "get-vulkan", "hidden-by",
-      "unset {hidden-by}, which hides the manifest of the device's driver" },
-  { "get-vulkan", "software has-manifest",
-      "install lavapipe anew (Debian: mesa-vulkan-drivers); "
-      "VK_LOADER_DEBUG=error,driver tells why its driver is not loaded" },
-  { "get-vulkan", "software", "{remedy}" },
-  { "get-vulkan", "has-manifest vulkan-manifest-error",
-      "install what NVIDIA's Vulkan driver needs, for it cannot be loaded "
-      "({vulkan-manifest-error})" },
-  { "get-vulkan", "has-manifest",
-      "see that CUDA's and Vulkan's drivers are of one version (reboot after "
-      "an update; in a container both come from the host); "
-      "VK_LOADER_DEBUG=error,driver tells which drivers are loaded" },
-  { "get-vulkan", "container has-graphics",
-      "install the Vulkan part of NVIDIA's driver on the host, and see that "
-      "the container gets its " NVIDIA_ICD
-      " (a newer nvidia-container-toolkit brings it)" },
-  { "get-vulkan", "container",
-      "start the container with NVIDIA_DRIVER_CAPABILITIES=all, or with "
-      "graphics among them (now: {capabilities}), so that it "
-      "gets " NVIDIA_ICD " from the host" },
   { "get-vulkan", "", "{remedy}" },
 
   { "get-compiler", "software compiler-error", GET_SOFTCUDA },
@@ -193,8 +170,9 @@ static const Remedy remedies[] = {
 /* The objects whose members are facts. NULL ends the list. */
 typedef JsonObject *Facts[5];
 
-/* Returns: (nullable): the text of a fact, NULL if it is null or false. */
-static const gchar *
+/* Returns: (nullable) (transfer full): the text of a fact, NULL if it is null
+ * or false. */
+static gchar *
 fact (Facts facts, const gchar *name)
 {
   JsonNode *node = NULL;
@@ -202,17 +180,15 @@ fact (Facts facts, const gchar *name)
 
   for (i = 0; facts[i] && !node; i++)
     node = json_object_get_member (facts[i], name);
-  if (!node || JSON_NODE_HOLDS_NULL (node))
+  if (!node || !JSON_NODE_HOLDS_VALUE (node))
     return NULL;
-  if (JSON_NODE_HOLDS_ARRAY (node))
-    return json_array_get_length (json_node_get_array (node)) ? "some" : NULL;
   switch (json_node_get_value_type (node)) {
   case G_TYPE_BOOLEAN:
-    return json_node_get_boolean (node) ? "yes" : NULL;
+    return json_node_get_boolean (node) ? g_strdup ("yes") : NULL;
   case G_TYPE_INT64:
     return info_format_bytes (json_node_get_int (node));
   default:
-    return json_node_get_string (node);
+    return g_strdup (json_node_get_string (node));
   }
 }
 
@@ -220,13 +196,14 @@ static gboolean
 is_true (Facts facts, const gchar *condition)
 {
   gsize length = strcspn (condition, "=~");
-  gchar *name = g_strndup (condition, length);
-  const gchar *text = fact (facts, name);
+  gchar *name = g_strndup (condition, length), *text = fact (facts, name);
+  const gchar *wanted = condition[length] ? condition + length + 1 : "";
+  gboolean result = text && strstr (text, wanted)
+                    && (condition[length] != '=' || g_str_equal (text, wanted));
 
   g_free (name);
-  if (text && condition[length] == '=')
-    return strcmp (text, condition + length + 1) == 0;
-  return text && strstr (text, condition[length] ? condition + length + 1 : "");
+  g_free (text);
+  return result;
 }
 
 static gboolean
@@ -241,72 +218,32 @@ applies (Facts facts, const gchar *when)
   return result;
 }
 
-static void
-add_fact (JsonObject *facts, const gchar *name, gboolean value)
+/* Returns: (transfer full): facts that follow from others. */
+static JsonObject *
+derive (Facts facts, JsonObject *device, const InfoProbe *probe)
 {
-  json_object_set_boolean_member (facts, name, value);
-}
-
-/* Facts about the manifest of the device's Vulkan driver, and the variable of
- * the loader that hides it. */
-static void
-add_manifest_facts (JsonObject *result, Facts facts, JsonArray *manifests)
-{
-  static const gchar *const lists[] = { "VK_DRIVER_FILES", "VK_ICD_FILENAMES" };
-  static const gchar *const filters[] = { "VK_LOADER_DRIVERS_SELECT",
-    "VK_LOADER_DRIVERS_DISABLE" };
-  const gchar *word = fact (facts, "software") ? "lvp" : "nvidia";
-  gboolean found = FALSE;
-  guint i;
-
-  for (i = 0; i < json_array_get_length (manifests); i++) {
-    const gchar *path = json_array_get_string_element (manifests, i);
-    const gchar *slash = strrchr (path, '/');
-
-    found = found || strstr (slash ? slash : path, word);
-  }
-  add_fact (result, "has-manifest", found);
-  for (i = 2; i > 0; i--) {
-    const gchar *name = (found ? filters : lists)[i - 1];
-    const gchar *value = fact (facts, name);
-
-    if (value)
-      json_object_set_string_member (result, "hidden-by",
-          info_keep (g_strdup_printf ("%s (it is \"%s\")", name, value)));
-  }
-}
-
-/* Facts that follow from others. */
-static void
-add_derived (JsonObject *result, Facts facts, JsonObject *report,
-    JsonObject *device, const InfoProbe *probe)
-{
+  JsonObject *result = json_object_new ();
   gint64 size =
       json_object_get_int_member_with_default (device, "window-size", 0);
   gint64 left =
       json_object_get_int_member_with_default (device, "window-free", 0);
   gint64 memory =
       json_object_get_int_member_with_default (device, "memory-size", 0);
-  gboolean software = fact (facts, "software") != NULL;
-  const gchar *capabilities = fact (facts, "NVIDIA_DRIVER_CAPABILITIES");
+  gboolean software = is_true (facts, "software");
 
   json_object_set_string_member (result, "obstacle", probe->obstacle);
   json_object_set_string_member (result, "trial", probe->trial);
-  if (probe->remedy)
-    json_object_set_string_member (result, "remedy", probe->remedy);
-  json_object_set_string_member (
-      result, "capabilities", capabilities ? capabilities : "it is not set");
-  add_fact (result, "small", size > 0 && size <= SMALL_WINDOW);
-  add_fact (result, "partial", size > 0 && !software && size < memory / 2);
-  add_fact (result, "full", size > 0 && left < size / 16 && left < LITTLE_FREE);
-  add_fact (result, "no-compiler",
-      fact (facts, "compiler-error")
-          || (software && !fact (facts, "host-compiler")));
-  add_fact (result, "has-graphics",
-      is_true (facts, "NVIDIA_DRIVER_CAPABILITIES~graphics")
-          || is_true (facts, "NVIDIA_DRIVER_CAPABILITIES~all"));
-  add_manifest_facts (
-      result, facts, json_object_get_array_member (report, "vulkan-manifests"));
+  json_object_set_string_member (result, "remedy", probe->remedy);
+  json_object_set_boolean_member (
+      result, "small", size > 0 && size <= SMALL_WINDOW);
+  json_object_set_boolean_member (
+      result, "partial", size > 0 && !software && size < memory / 2);
+  json_object_set_boolean_member (
+      result, "full", size > 0 && left < size / 16 && left < LITTLE_FREE);
+  json_object_set_boolean_member (result, "no-compiler",
+      is_true (facts, "compiler-error")
+          || (software && !is_true (facts, "host-compiler")));
+  return result;
 }
 
 /* --- the verdict ---------------------------------------------------------- */
@@ -320,7 +257,7 @@ expand (Facts facts, const gchar *text, GString *result)
   guint i, k;
 
   for (i = 0; parts[i]; i++) {
-    const gchar *value = i % 2 ? fact (facts, parts[i]) : parts[i];
+    gchar *value = i % 2 ? fact (facts, parts[i]) : g_strdup (parts[i]);
 
     if (value)
       g_string_append (result, value);
@@ -330,6 +267,7 @@ expand (Facts facts, const gchar *text, GString *result)
         expand (facts, remedies[k].text, result);
         break;
       }
+    g_free (value);
   }
   g_strfreev (parts);
 }
@@ -379,14 +317,14 @@ judge (Facts facts, JsonArray *found, GString *text, GString *remedy)
 void
 info_judge (JsonObject *report, JsonObject *device, const InfoProbe *probe)
 {
-  JsonObject *derived = json_object_new (), *verdict = json_object_new ();
+  JsonObject *verdict = json_object_new ();
   JsonObject *settings = json_object_get_object_member (report, "settings");
-  Facts facts = { report, settings, device ? derived : NULL, device };
+  Facts facts = { report, settings, device };
   GString *text = g_string_new (NULL), *remedy = g_string_new (NULL);
   JsonArray *found = json_array_new ();
 
   if (device)
-    add_derived (derived, facts, report, device, probe);
+    facts[3] = derive (facts, device, probe);
   json_object_set_string_member (
       verdict, "level", judge (facts, found, text, remedy));
   json_object_set_string_member (verdict, "text", text->str);
@@ -394,7 +332,7 @@ info_judge (JsonObject *report, JsonObject *device, const InfoProbe *probe)
       verdict, "remedy", remedy->len ? remedy->str : NULL);
   json_object_set_array_member (verdict, "findings", found);
   json_object_set_object_member (device ? device : report, "verdict", verdict);
-  json_object_unref (derived);
+  g_clear_pointer (&facts[3], json_object_unref);
   g_string_free (text, TRUE);
   g_string_free (remedy, TRUE);
 }
