@@ -7,8 +7,7 @@
  * reports which call has failed. It does not hang, nothing is left behind, and
  * its next start works. The tests replace the driver's functions in the table
  * that the library uses. Each test is a process of its own, and has its own
- * table. errors.c has the tests of SOFTCUDA_FAIL, which makes calls fail from
- * outside of a program.
+ * table.
  */
 
 #include <gmodule.h>
@@ -19,113 +18,61 @@
 
 /* --- the driver's table -------------------------------------------------- */
 
-/* The calls that fail: name, parameters, arguments, and the kind of object that
- * a successful call creates, or NOTHING. */
+/* Kinds of objects that calls create and destroy. */
+#define KINDS(X) \
+  X (NOTHING) \
+  X (CONTEXT) \
+  X (STREAM) X (EVENT) X (EXTERNAL) X (MEMORY) X (PINNED) X (REGISTERED) \
+      X (MODULE)
+
+/* The calls that fail, and what they create. */
 #define FAILING_CALLS(X) \
-  X (cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device), \
-      (context, device), CONTEXT) \
-  X (cuCtxPushCurrent, (CUcontext context), (context), NOTHING) \
-  X (cuCtxSynchronize, (void), (), NOTHING) \
-  X (cuStreamCreate, (CUstream * stream, unsigned int flags), (stream, flags), \
-      STREAM) \
-  X (cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags), \
-      (stream, event, flags), NOTHING) \
-  X (cuStreamSynchronize, (CUstream stream), (stream), NOTHING) \
-  X (cuStreamQuery, (CUstream stream), (stream), NOTHING) \
-  X (cuEventCreate, (CUevent * event, unsigned int flags), (event, flags), \
-      EVENT) \
-  X (cuEventRecord, (CUevent event, CUstream stream), (event, stream), \
-      NOTHING) \
-  X (cuEventQuery, (CUevent event), (event), NOTHING) \
-  X (cuEventSynchronize, (CUevent event), (event), NOTHING) \
-  X (cuEventElapsedTime, (float *ms, CUevent start, CUevent end), \
-      (ms, start, end), NOTHING) \
-  X (cuImportExternalMemory, \
-      (CUexternalMemory * memory, \
-          const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *desc), \
-      (memory, desc), EXTERNAL) \
-  X (cuExternalMemoryGetMappedBuffer, \
-      (CUdeviceptr * pointer, CUexternalMemory memory, \
-          const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *desc), \
-      (pointer, memory, desc), MEMORY) \
-  X (cuMemAlloc, (CUdeviceptr * pointer, size_t size), (pointer, size), \
-      MEMORY) \
-  X (cuMemHostAlloc, (void **pointer, size_t size, unsigned int flags), \
-      (pointer, size, flags), PINNED) \
-  X (cuMemHostRegister, (void *pointer, size_t size, unsigned int flags), \
-      (pointer, size, flags), REGISTERED) \
-  X (cuMemcpyHtoDAsync, \
-      (CUdeviceptr dst, const void *src, size_t size, CUstream stream), \
-      (dst, src, size, stream), NOTHING) \
-  X (cuMemcpyDtoHAsync, \
-      (void *dst, CUdeviceptr src, size_t size, CUstream stream), \
-      (dst, src, size, stream), NOTHING) \
-  X (cuModuleLoadDataEx, \
-      (CUmodule * module, const void *image, unsigned int n_options, \
-          CUjit_option *options, void **values), \
-      (module, image, n_options, options, values), MODULE) \
-  X (cuModuleGetFunction, \
-      (CUfunction * function, CUmodule module, const char *name), \
-      (function, module, name), NOTHING) \
-  X (cuFuncGetAttribute, \
-      (int *value, CUfunction_attribute attribute, CUfunction function), \
-      (value, attribute, function), NOTHING) \
-  X (cuOccupancyMaxPotentialBlockSize, \
-      (int *min_grid_size, int *block_size, CUfunction function, \
-          CUoccupancyB2DSize shared_of_block, size_t shared_size, \
-          int block_size_limit), \
-      (min_grid_size, block_size, function, shared_of_block, shared_size, \
-          block_size_limit), \
-      NOTHING) \
-  X (cuLaunchKernel, \
-      (CUfunction function, unsigned int grid_x, unsigned int grid_y, \
-          unsigned int grid_z, unsigned int block_x, unsigned int block_y, \
-          unsigned int block_z, unsigned int shared_bytes, CUstream stream, \
-          void **params, void **extra), \
-      (function, grid_x, grid_y, grid_z, block_x, block_y, block_z, \
-          shared_bytes, stream, params, extra), \
-      NOTHING)
+  X (cuDevicePrimaryCtxRetain, CONTEXT) \
+  X (cuCtxPushCurrent, NOTHING) \
+  X (cuCtxSynchronize, NOTHING) \
+  X (cuStreamCreate, STREAM) \
+  X (cuStreamWaitEvent, NOTHING) \
+  X (cuStreamSynchronize, NOTHING) \
+  X (cuStreamQuery, NOTHING) \
+  X (cuEventCreate, EVENT) \
+  X (cuEventRecord, NOTHING) \
+  X (cuEventQuery, NOTHING) \
+  X (cuEventSynchronize, NOTHING) \
+  X (cuEventElapsedTime, NOTHING) \
+  X (cuImportExternalMemory, EXTERNAL) \
+  X (cuExternalMemoryGetMappedBuffer, MEMORY) \
+  X (cuMemAlloc, MEMORY) \
+  X (cuMemHostAlloc, PINNED) \
+  X (cuMemHostRegister, REGISTERED) \
+  X (cuMemcpyHtoDAsync, NOTHING) \
+  X (cuMemcpyDtoHAsync, NOTHING) \
+  X (cuModuleLoadDataEx, MODULE) \
+  X (cuModuleGetFunction, NOTHING) \
+  X (cuFuncGetAttribute, NOTHING) \
+  X (cuOccupancyMaxPotentialBlockSize, NOTHING) \
+  X (cuLaunchKernel, NOTHING)
 
 /* The calls that destroy such objects. */
 #define ENDING_CALLS(X) \
-  X (cuDevicePrimaryCtxRelease, (CUdevice device), (device), CONTEXT) \
-  X (cuStreamDestroy, (CUstream stream), (stream), STREAM) \
-  X (cuEventDestroy, (CUevent event), (event), EVENT) \
-  X (cuDestroyExternalMemory, (CUexternalMemory memory), (memory), EXTERNAL) \
-  X (cuMemFree, (CUdeviceptr pointer), (pointer), MEMORY) \
-  X (cuMemFreeHost, (void *pointer), (pointer), PINNED) \
-  X (cuMemHostUnregister, (void *pointer), (pointer), REGISTERED) \
-  X (cuModuleUnload, (CUmodule module), (module), MODULE)
+  X (cuDevicePrimaryCtxRelease, CONTEXT) \
+  X (cuStreamDestroy, STREAM) \
+  X (cuEventDestroy, EVENT) \
+  X (cuDestroyExternalMemory, EXTERNAL) \
+  X (cuMemFree, MEMORY) \
+  X (cuMemFreeHost, PINNED) \
+  X (cuMemHostUnregister, REGISTERED) \
+  X (cuModuleUnload, MODULE)
 
-typedef enum {
-  NOTHING,
-  CONTEXT,
-  STREAM,
-  EVENT,
-  EXTERNAL,
-  MEMORY,
-  PINNED,
-  REGISTERED,
-  MODULE,
-  N_KINDS
-} Kind;
+#define KIND_ID(kind) kind,
+#define KIND_NAME(kind) #kind,
+#define CALL_ID(name, kind) CALL_##name,
+#define CALL_NAME(name, kind) #name,
 
-static const gchar *const kind_names[N_KINDS] = { "nothing", "context",
-  "stream", "event", "external memory", "device memory", "pinned memory",
-  "registered memory", "module" };
+typedef enum { KINDS (KIND_ID) N_KINDS } Kind;
+typedef enum { FAILING_CALLS (CALL_ID) N_CALLS } Call;
 
-typedef enum {
-#define CALL_ID(name, params, arguments, kind) CALL_##name,
-  FAILING_CALLS (CALL_ID)
-#undef CALL_ID
-      N_CALLS
-} Call;
-
-static const gchar *const call_names[N_CALLS] = {
-#define CALL_NAME(name, params, arguments, kind) #name,
-  FAILING_CALLS (CALL_NAME)
-#undef CALL_NAME
-};
+static const gchar *const kind_names[] = { KINDS (KIND_NAME) };
+static const gchar *const call_names[] = { FAILING_CALLS (CALL_NAME) };
 
 static vkgdr_cuda real;
 
@@ -172,24 +119,31 @@ fails (Call call)
   return TRUE;
 }
 
-#define FAILING(name, params, arguments, kind) \
-  static CUresult failing_##name params \
+/* The functions here pass on as many arguments as the longest call has. A call
+ * ignores those that it does not have. */
+#define PARAMS \
+  gsize a, gsize b, gsize c, gsize d, gsize e, gsize f, gsize g, gsize h, \
+      gsize i, gsize j, gsize k
+#define CALL_REAL(name) \
+  ((CUresult (*) (PARAMS)) (void *) real.name) (a, b, c, d, e, f, g, h, i, j, k)
+
+#define FAILING(name, kind) \
+  static CUresult failing_##name (PARAMS) \
   { \
-    CUresult result = CUDA_ERROR_UNKNOWN; \
+    CUresult result = \
+        fails (CALL_##name) ? CUDA_ERROR_UNKNOWN : CALL_REAL (name); \
 \
-    if (!fails (CALL_##name)) \
-      result = real.name arguments; \
     if (result == CUDA_SUCCESS) \
       g_atomic_int_inc (&live[kind]); \
     return result; \
   }
 FAILING_CALLS (FAILING)
 
-#define ENDING(name, params, arguments, kind) \
-  static CUresult ending_##name params \
+#define ENDING(name, kind) \
+  static CUresult ending_##name (PARAMS) \
   { \
     g_atomic_int_add (&live[kind], -1); \
-    return real.name arguments; \
+    return CALL_REAL (name); \
   }
 ENDING_CALLS (ENDING)
 
@@ -199,11 +153,9 @@ install (void)
   vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
 
   real = *table;
-#define INSTALL_FAILING(name, params, arguments, kind) \
-  table->name = failing_##name;
+#define INSTALL_FAILING(name, kind) *(void **) &table->name = failing_##name;
   FAILING_CALLS (INSTALL_FAILING)
-#define INSTALL_ENDING(name, params, arguments, kind) \
-  table->name = ending_##name;
+#define INSTALL_ENDING(name, kind) *(void **) &table->name = ending_##name;
   ENDING_CALLS (INSTALL_ENDING)
 }
 
@@ -227,51 +179,44 @@ set_working (void)
   set_failing (-1, 0, ONCE);
 }
 
-static gboolean
-something_lives (void)
-{
-  guint i;
-
-  for (i = CONTEXT; i < N_KINDS; i++)
-    if (g_atomic_int_get (&live[i]) != 0)
-      return TRUE;
-  return FALSE;
-}
-
 /* Other threads may still hold the last references, so this waits some
  * seconds. */
 static void
 assert_nothing_lives (const gchar *what)
 {
+  gint64 end = g_get_monotonic_time () + 5 * G_TIME_SPAN_SECOND;
   guint i;
 
-  for (i = 0; i < 500 && something_lives (); i++)
-    g_usleep (10 * 1000);
-  for (i = CONTEXT; i < N_KINDS; i++)
+  for (i = CONTEXT; i < N_KINDS; i++) {
+    while (g_atomic_int_get (&live[i]) != 0 && g_get_monotonic_time () < end)
+      g_usleep (2000);
     fail_unless (g_atomic_int_get (&live[i]) == 0, "%s: %d too many of: %s",
         what, g_atomic_int_get (&live[i]), kind_names[i]);
+  }
 }
 
 /* --- the pipeline -------------------------------------------------------- */
 
-#define N_FRAMES 3
-
-static const struct {
-  const gchar *name;
+typedef struct {
   const gchar *source; /* properties of testframes */
   const gchar *access;
   guint side; /* of the frames; foreign memory is pinned from 512 on */
-} variants[] = {
-  { "direct", "buffers=2", "direct", 32 },
-  { "staged", "buffers=2", "staged", 32 },
-  { "foreign", "buffers=1 foreign=true", "auto", 512 },
+  guint n_frames;
+} Variant;
+
+static const Variant variants[] = {
+  { "buffers=2", "direct", 32, 3 },
+  { "buffers=2", "staged", 32, 3 },
+  { "buffers=1 foreign=true", "auto", 512, 3 },
 };
+
+#define N_VARIANTS ((gint) G_N_ELEMENTS (variants))
 
 static gboolean has_window;
 
 typedef struct {
+  const Variant *variant;
   GstElement *pipeline;
-  guint side;
   guint frames;   /* with the right content */
   guint unmapped; /* which the sink could not map */
   gboolean wrong;
@@ -281,42 +226,40 @@ static GstFlowReturn
 check_sample (GstAppSink *sink, gpointer user_data)
 {
   Run *run = user_data;
-  GstSample *sample = gst_app_sink_pull_sample (sink);
+  g_autoptr (GstSample) sample = gst_app_sink_pull_sample (sink);
   GstBuffer *buffer = gst_sample_get_buffer (sample);
   guint frame = GST_BUFFER_PTS (buffer) / GST_MSECOND, x, y;
+  guint side = run->variant->side;
   GstMapInfo map;
 
   if (!gst_buffer_map (buffer, &map, GST_MAP_READ)) {
     run->unmapped++;
-    gst_sample_unref (sample);
     return GST_FLOW_OK;
   }
-  for (y = 0; y < run->side; y++)
-    for (x = 0; x < run->side; x++)
+  for (y = 0; y < side; y++)
+    for (x = 0; x < side; x++)
       run->wrong |=
-          map.data[y * run->side + x] != 255 - test_frame_byte (frame, x, y);
+          map.data[y * side + x] != 255 - test_frame_byte (frame, x, y);
   run->frames++;
   gst_buffer_unmap (buffer, &map);
-  gst_sample_unref (sample);
   return GST_FLOW_OK;
 }
 
 static void
-run_init (Run *run, guint variant)
+run_init (Run *run, const Variant *variant)
 {
   GstAppSinkCallbacks callbacks = { .new_sample = check_sample };
-  g_autoptr (GstElement) sink = NULL;
 
-  run->side = variants[variant].side;
+  run->variant = variant;
   run->pipeline = test_launch (
-      "testframes num-buffers=%d %s ! "
+      "testframes num-buffers=%u %s ! "
       "video/x-raw,format=GRAY8,width=%u,height=%u,framerate=1000/1 ! "
       "vkgdrupload access=%s ! cudafilter kernel=invert ! vkgdrdownload ! "
       "appsink name=sink sync=false",
-      N_FRAMES, variants[variant].source, run->side, run->side,
-      variants[variant].access);
-  sink = gst_bin_get_by_name (GST_BIN (run->pipeline), "sink");
-  gst_app_sink_set_callbacks (GST_APP_SINK (sink), &callbacks, run, NULL);
+      variant->n_frames, variant->source, variant->side, variant->side,
+      variant->access);
+  gst_app_sink_set_callbacks (
+      GST_APP_SINK (test_find (run->pipeline, "sink")), &callbacks, run, NULL);
 }
 
 /* Plays to the end, and stops the pipeline. */
@@ -326,6 +269,20 @@ run_play (Run *run)
   run->frames = run->unmapped = 0;
   run->wrong = FALSE;
   return test_play_result (run->pipeline);
+}
+
+/* The calls work again. */
+static void
+check_works (Run *run, const gchar *what)
+{
+  GError *error;
+
+  set_working ();
+  error = run_play (run);
+  fail_unless (!error, "%s: the next start fails: %s", what,
+      error ? error->message : "");
+  fail_unless (!run->wrong && run->frames == run->variant->n_frames,
+      "%s: the next start does not work", what);
 }
 
 static gboolean leaks;
@@ -340,51 +297,31 @@ __lsan_is_turned_off (void)
   return leaks;
 }
 
-/* A frame can be lost, with an error, but never has wrong content. */
-static void
-check_result (Run *run, const gchar *what, const gchar *call, GError *error)
-{
-  fail_unless (!run->wrong, "%s: a frame has wrong bytes", what);
-  if (error)
-    fail_unless (
-        strstr (error->message, call) != NULL, "%s: %s", what, error->message);
-  else
-    fail_unless (run->frames + run->unmapped == N_FRAMES,
-        "%s: %u frames without an error", what, run->frames);
-}
-
-static void
-check_works (Run *run, const gchar *what)
-{
-  GError *error;
-
-  set_working ();
-  error = run_play (run);
-  fail_unless (!error, "%s: the next start fails: %s", what,
-      error ? error->message : "");
-  fail_unless (!run->wrong && run->frames == N_FRAMES,
-      "%s: the next start does not work", what);
-}
-
-/* Lets the @n-th @call fail. Returns whether the pipeline has made so many of
- * these calls. */
+/* Lets the @n-th @call fail. A frame can be lost, with an error, but never has
+ * wrong content. Returns whether the pipeline has made so many of these
+ * calls. */
 static gboolean
-check_failure (guint variant, Call call, gint n, Manner manner, guint fds)
+check_failure (
+    const Variant *variant, Call call, gint n, Manner manner, guint fds)
 {
-  g_autofree gchar *what =
-      g_strdup_printf ("%s, %s:%d%s", variants[variant].name, call_names[call],
-          n, manner == ONCE ? "" : " and all later ones");
+  g_autofree gchar *what = g_strdup_printf ("%s, %s:%d%s", variant->access,
+      call_names[call], n, manner == ONCE ? "" : " and all later ones");
+  g_autoptr (GError) error = NULL;
   gboolean fired;
-  GError *error;
   Run run;
 
   run_init (&run, variant);
   set_failing (call, n, manner);
   error = run_play (&run);
   fired = g_atomic_int_get (&made[call]) >= n;
-  check_result (&run, what, call_names[call], error);
+  fail_unless (!run.wrong, "%s: a frame has wrong bytes", what);
+  if (error)
+    fail_unless (strstr (error->message, call_names[call]) != NULL, "%s: %s",
+        what, error->message);
+  else
+    fail_unless (run.frames + run.unmapped == variant->n_frames,
+        "%s: %u frames without an error", what, run.frames);
   check_works (&run, what);
-  g_clear_error (&error);
   gst_object_unref (run.pipeline);
   /* If a context cannot be entered, its memory cannot be freed. */
   if (call != CALL_cuCtxPushCurrent) {
@@ -397,42 +334,22 @@ check_failure (guint variant, Call call, gint n, Manner manner, guint fds)
 /* Calls after these are made at the same places in the code as earlier ones. */
 #define MAX_CALLS 80
 
-/* Returns which call fails in the next round. */
+/* Returns which call fails in the next round: each at first, then fewer. */
 static gint
 next_call (gint n, Manner manner)
 {
-  if (manner != ONCE || test_is_slow ())
-    return 2 * n;
-  return n + 1 + n / 8; /* each call at first, then fewer */
-}
-
-/* Each call is tested with each variant. If that takes too long, it is tested
- * with one variant. */
-static gint
-count_cases (void)
-{
-  return test_is_slow () ? N_CALLS : N_CALLS * G_N_ELEMENTS (variants);
-}
-
-/* Without a window, "direct" does the same as "staged". If each call is tested
- * with one variant, all cases are needed. */
-static gboolean
-is_repetition (guint variant)
-{
-  return !has_window && !test_is_slow ()
-         && g_str_equal (variants[variant].access, "direct");
+  return manner != ONCE || test_is_slow () ? 2 * n : n + 1 + n / 4;
 }
 
 static void
-check_failures (gint i, Manner manner)
+check_failures (Call call, gint variant, Manner manner)
 {
-  Call call = i % N_CALLS;
-  guint variant = (i / N_CALLS + call + manner) % G_N_ELEMENTS (variants);
+  const Variant *v = &variants[variant % N_VARIANTS];
   guint fds;
   gint n = 1;
   Run run;
 
-  if (!test_is_software () || is_repetition (variant))
+  if (!test_is_software ())
     return;
   install ();
   leaks = call == CALL_cuCtxPushCurrent && manner != ONCE;
@@ -440,12 +357,12 @@ check_failures (gint i, Manner manner)
    * uses this memory again at the next start, which the thread sanitizer would
    * report. */
   if (leaks && test_is_slow ())
-    variant = 0;
-  run_init (&run, variant);
-  check_works (&run, variants[variant].name);
+    v = &variants[0];
+  run_init (&run, v);
+  check_works (&run, v->access);
   gst_object_unref (run.pipeline);
   fds = test_count_fds ();
-  while (n <= MAX_CALLS && check_failure (variant, call, n, manner, fds))
+  while (n <= MAX_CALLS && check_failure (v, call, n, manner, fds))
     n = next_call (n, manner);
 }
 
@@ -464,14 +381,20 @@ TEST_PARALLEL (2);
 
 TEST_FIXTURE (setup, NULL);
 
-TEST_LOOP (each_call_fails, count_cases ())
+/* Each call is tested with each variant, or with one of them if that takes too
+ * long. Without a window, "direct" does the same as "staged". */
+TEST_LOOP (each_call_fails, test_is_slow () ? N_CALLS : N_CALLS *N_VARIANTS)
 {
-  check_failures (__i__, ONCE);
+  Call call = __i__ % N_CALLS;
+  gint variant = test_is_slow () ? (gint) call : __i__ / N_CALLS;
+
+  if (has_window || test_is_slow () || variant > 0)
+    check_failures (call, variant, ONCE);
 }
 
-TEST_LOOP (each_call_goes_on_failing, count_cases ())
+TEST_LOOP (each_call_goes_on_failing, N_CALLS)
 {
-  check_failures (__i__, FOR_GOOD);
+  check_failures (__i__, __i__ + 1, FOR_GOOD);
 }
 
 /* --- memory that cannot be pinned ---------------------------------------- */
@@ -489,33 +412,32 @@ count_told (GstDebugCategory *category, GstDebugLevel level, const gchar *file,
 }
 
 /* The memory that upstream recycles is copied instead, and one message says
- * so. */
+ * so. Pinning is not tried again for each frame. */
 TEST (memory_that_cannot_be_pinned)
 {
-  GstElement *pipeline;
+  static const Variant variant = { "buffers=3 foreign=true", "auto", 512, 20 };
+  guint i;
+  Run run;
 
   if (!test_is_software ())
     return;
   install ();
-  pipeline = test_launch (
-      "testframes num-buffers=20 buffers=3 foreign=true ! "
-      "video/x-raw,format=GRAY8,width=512,height=512,framerate=1000/1 ! "
-      "vkgdrupload ! fakesink");
-
+  run_init (&run, &variant);
   gst_debug_set_threshold_for_name ("vkgdrpinning", GST_LEVEL_DEBUG);
   gst_debug_remove_log_function (gst_debug_log_default);
   gst_debug_add_log_function (count_told, NULL, NULL);
   set_failing (CALL_cuMemHostRegister, 1, FOR_GOOD);
-  test_play (pipeline);
-  test_play (pipeline);
+  for (i = 0; i < 2; i++) {
+    g_assert_no_error (run_play (&run));
+    fail_unless (!run.wrong && run.frames == variant.n_frames);
+  }
   fail_unless_equals_int (g_atomic_int_get (&n_told), 1);
   if (has_window) /* otherwise each frame is staged */
     fail_unless_equals_int (
         g_atomic_int_get (&made[CALL_cuMemcpyHtoDAsync]), 0);
   fail_unless (g_atomic_int_get (&made[CALL_cuMemHostRegister]) > 0);
-  /* Pinning is not tried again for each frame. */
   fail_unless (g_atomic_int_get (&made[CALL_cuMemHostRegister]) <= 2 * 3);
-  gst_object_unref (pipeline);
+  gst_object_unref (run.pipeline);
   assert_nothing_lives ("pinning");
 }
 
@@ -533,14 +455,14 @@ static const gchar *const others[] = {
 /* Plays one of these pipelines while the @n-th @call and all later ones fail.
  * Returns whether the pipeline has made so many of these calls. */
 static gboolean
-check_other (guint other, Call call, gint n, const gchar *socket)
+check_other (const gchar *other, Call call, gint n, const gchar *socket)
 {
   g_autofree gchar *format =
-      g_strconcat ("testframes num-buffers=20 ", others[other], NULL);
+      g_strconcat ("testframes num-buffers=20 ", other, NULL);
   GstElement *pipeline = test_launch (format,
       "video/x-raw,format=GRAY8,width=512,height=512,framerate=1000/1", socket);
+  g_autoptr (GError) error = NULL;
   gboolean fired;
-  GError *error;
 
   set_failing (call, n, FOR_GOOD);
   error = test_play_result (pipeline);
@@ -550,29 +472,30 @@ check_other (guint other, Call call, gint n, const gchar *socket)
   fail_unless (!error || strstr (error->message, call_names[call])
                    || (call == CALL_cuImportExternalMemory
                        && strstr (error->message, "no memory in the window")),
-      "%s, %s:%d: %s", others[other], call_names[call], n,
-      error ? error->message : "");
-  g_clear_error (&error);
+      "%s, %s:%d: %s", other, call_names[call], n, error ? error->message : "");
   set_working ();
   test_play (pipeline);
   gst_object_unref (pipeline);
-  assert_nothing_lives (others[other]);
+  assert_nothing_lives (other);
   return fired;
 }
 
+static const Call other_calls[] = { CALL_cuEventQuery,
+  CALL_cuImportExternalMemory, CALL_cuMemAlloc, CALL_cuMemHostAlloc };
+
 /* An error that reaches the bus says which call has failed, even if the element
  * that cannot continue is upstream. */
-TEST_LOOP (calls_of_other_elements_fail, 4 * G_N_ELEMENTS (others))
+TEST_LOOP (calls_of_other_elements_fail,
+    G_N_ELEMENTS (other_calls) * G_N_ELEMENTS (others))
 {
-  static const Call calls[] = { CALL_cuEventQuery, CALL_cuImportExternalMemory,
-    CALL_cuMemAlloc, CALL_cuMemHostAlloc };
-  guint other = __i__ / G_N_ELEMENTS (calls);
-  Call call = calls[__i__ % G_N_ELEMENTS (calls)];
-  gchar *folder, *socket;
+  const gchar *other = others[__i__ / G_N_ELEMENTS (other_calls)];
+  Call call = other_calls[__i__ % G_N_ELEMENTS (other_calls)];
+  g_autofree gchar *socket = NULL;
+  gchar *folder;
   gint n = 1;
 
   /* Only memory in the window can be given to other processes. */
-  if (!test_is_software () || (!has_window && strstr (others[other], "ipc")))
+  if (!test_is_software () || (!has_window && strstr (other, "ipc")))
     return;
   install ();
   folder = g_dir_make_tmp ("vkgdr-failures-XXXXXX", NULL);
@@ -580,5 +503,4 @@ TEST_LOOP (calls_of_other_elements_fail, 4 * G_N_ELEMENTS (others))
   while (n <= MAX_CALLS && check_other (other, call, n, socket))
     n = 2 * n;
   folder_remove (folder);
-  g_free (socket);
 }

@@ -12,44 +12,39 @@
 #include "slow.h"
 #include "util.h"
 
-#define SOURCE "videotestsrc ! video/x-raw,format=RGBA,width=64,height=48 ! "
-#define FILTER "vkgdrupload name=upload ! cudafilter name=filter"
-
 /* The time limit of kernels, in milliseconds. */
 #define LIMIT 500
 /* The time in which the expected result has to come on a busy machine, in
  * microseconds. */
 #define SOON (8 * G_TIME_SPAN_SECOND)
 
-/* A kernel with one thread that runs while a byte is less than 256, that is,
- * for ever. The byte is volatile, so that the compiler cannot see this. The
- * thread sleeps, so that it takes no processor from other tests. */
-#define ENDLESS \
-  "__global__ void endless (VkgdrFrame in, VkgdrFrame out) {" \
-  " if (blockIdx.x + threadIdx.x + blockIdx.y + threadIdx.y == 0)" \
-  "  while (*(volatile unsigned char *) in.plane[0].data < 256)" \
-  "   __nanosleep (1000000);" \
-  "}"
+#define FRAMES(n) \
+  "videotestsrc name=source num-buffers=" #n " ! " \
+  "video/x-raw,format=RGBA,width=64,height=48 ! "
+#define SOURCE FRAMES (-1)
+#define FILTER "vkgdrupload name=upload ! cudafilter name=filter"
+#define DOWN " ! vkgdrdownload ! fakesink"
 
-/* The same, after eight frames. When a memory of upstream is used for the
- * second time, it is pinned. */
+/* A kernel in which one thread does something. */
+#define KERNEL(name, body) \
+  "__global__ void " name " (VkgdrFrame in, VkgdrFrame out) {" \
+  " if (blockIdx.x + threadIdx.x + blockIdx.y + threadIdx.y == 0) {" body "}}"
+
+/* Takes no processor from other tests. */
+#define SLEEP "__nanosleep (1000000);"
+
+/* Runs while a byte is less than 256, that is, for ever. The byte is volatile,
+ * so that the compiler cannot see this. */
+#define FOR_EVER "while (*(volatile unsigned char *) in.plane[0].data < 256)"
+#define ENDLESS KERNEL ("endless", FOR_EVER SLEEP)
+/* After eight frames. When a memory of upstream is used for the second time, it
+ * is pinned. */
 #define ENDLESS_LATER \
-  "__device__ int n;" \
-  "__global__ void endless (VkgdrFrame in, VkgdrFrame out) {" \
-  " if (blockIdx.x + threadIdx.x + blockIdx.y + threadIdx.y == 0 && ++n > 8)" \
-  "  while (*(volatile unsigned char *) in.plane[0].data < 256)" \
-  "   __nanosleep (1000000);" \
-  "}"
-
-/* A kernel with one thread that sleeps for about %u milliseconds. */
-#define SLOW \
-  "__global__ void slow (VkgdrFrame in, VkgdrFrame out) {" \
-  " if (blockIdx.x + threadIdx.x + blockIdx.y + threadIdx.y == 0)" \
-  "  for (int i = 0; i < %u; i++) __nanosleep (1000000);" \
-  "}"
-
-#define TRAPPED \
-  "__global__ void trapped (VkgdrFrame in, VkgdrFrame out) { __trap (); }"
+  "__device__ int n;" KERNEL ("endless", "if (++n > 8) " FOR_EVER SLEEP)
+#define SLOW(ms) KERNEL ("slow", "for (int i = 0; i < " #ms "; i++)" SLEEP)
+#define TRAPPED KERNEL ("trapped", "__trap ();")
+#define TRAPPED_LATE \
+  KERNEL ("trapped", "for (int i = 0; i < 100; i++)" SLEEP "__trap ();")
 
 /* Called by the leak checker: memory that a hung device uses is not freed, and
  * this is no leak. */
@@ -66,47 +61,16 @@ static GstElement *
 launch (const gchar *source, guint limit, const gchar *description)
 {
   GstElement *pipeline = test_launch ("%s", description);
-  g_autoptr (GstElement) filter =
-      gst_bin_get_by_name (GST_BIN (pipeline), "filter");
 
-  g_object_set (filter, "source", source, "kernel-timeout", limit, NULL);
+  g_object_set (test_find (pipeline, "filter"), "source", source,
+      "kernel-timeout", limit, NULL);
   return pipeline;
 }
 
-/* Returns the next error of the element @name, or of any element if @name is
- * NULL. The caller frees it. Fails the test if there is none. */
-static gchar *
-next_error_of (GstElement *pipeline, const gchar *name)
-{
-  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
-  gint64 deadline = g_get_monotonic_time () + SOON;
-  gchar *text = NULL;
-
-  while (!text) {
-    gint64 left = deadline - g_get_monotonic_time ();
-    g_autoptr (GstMessage) message = NULL;
-    GError *error;
-
-    message = gst_bus_timed_pop_filtered (
-        bus, MAX (left, 0) * GST_USECOND, GST_MESSAGE_ERROR);
-    fail_unless (message != NULL, "there was no error in time");
-    if (!name
-        || strcmp (GST_OBJECT_NAME (GST_MESSAGE_SRC (message)), name) == 0) {
-      gst_message_parse_error (message, &error, NULL);
-      text = g_strdup (error->message);
-      g_error_free (error);
-    }
-  }
-  return text;
-}
-
 static void
-assert_tells_of_endless (gchar *text)
+play (GstElement *pipeline)
 {
-  test_assert_contains (text, "\"endless\" of filter");
-  test_assert_contains (text, "500 ms");
-  test_assert_contains (text, "kernel-timeout");
-  g_free (text);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
 }
 
 static void
@@ -119,26 +83,50 @@ stop (GstElement *pipeline)
   gst_object_unref (pipeline);
 }
 
-static void
-play (GstElement *pipeline)
+static gboolean
+is_from (GstMessage *message, const gchar *name)
 {
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  return g_str_equal (GST_OBJECT_NAME (GST_MESSAGE_SRC (message)), name);
 }
 
-/* Fails if the element posts another error. */
-static void
-assert_no_more_of (GstElement *pipeline, const gchar *name)
+static GError *
+error_of (GstMessage *message)
+{
+  GError *error = NULL;
+
+  gst_message_parse_error (message, &error, NULL);
+  return error;
+}
+
+/* Returns the next error of the element @name, or of any element if @name is
+ * NULL. */
+static GstMessage *
+next_error (GstElement *pipeline, const gchar *name)
 {
   g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
-  GstMessage *message;
+  gint64 deadline = g_get_monotonic_time () + SOON;
+  GstMessage *message = NULL;
 
-  while ((message = gst_bus_timed_pop_filtered (
-              bus, 300 * GST_MSECOND, GST_MESSAGE_ERROR))) {
-    fail_if (strcmp (GST_OBJECT_NAME (GST_MESSAGE_SRC (message)), name) == 0,
-        "%s says it again", name);
-    gst_message_unref (message);
-  }
+  do {
+    gint64 left = deadline - g_get_monotonic_time ();
+
+    gst_clear_message (&message);
+    message = gst_bus_timed_pop_filtered (
+        bus, MAX (left, 0) * GST_USECOND, GST_MESSAGE_ERROR);
+    fail_unless (message != NULL, "there was no error in time");
+  } while (name && !is_from (message, name));
+  return message;
 }
+
+static void
+assert_error (GstElement *pipeline, const gchar *name, const gchar *words)
+{
+  g_autoptr (GstMessage) message = next_error (pipeline, name);
+
+  test_assert_says (error_of (message), words);
+}
+
+#define TELLS_OF_ENDLESS "\"endless\" of filter|500 ms|kernel-timeout"
 
 /* --- a kernel without an end --------------------------------------------- */
 
@@ -148,73 +136,69 @@ TEST_PARALLEL (4);
  * also reports memory that is not freed as leaks. */
 TEST_ONLY_IF (!test_is_on_valgrind ());
 
-TEST (endless_kernel)
-{
-  GstElement *pipeline =
-      launch (ENDLESS, LIMIT, SOURCE FILTER " ! vkgdrdownload ! fakesink");
+#define VICTIM " ! cudafilter kernel-timeout=300"
+#define SINK "appsink name=sink sync=false async=false"
 
-  play (pipeline);
-  assert_tells_of_endless (next_error_of (pipeline, NULL));
-  assert_no_more_of (pipeline, "filter");
-  stop (pipeline);
-}
-
-/* No element waits for the frame, and no other frame follows. */
-TEST (endless_kernel_on_the_last_frame)
-{
-  GstElement *pipeline = launch (ENDLESS, LIMIT,
-      "videotestsrc num-buffers=1 ! video/x-raw,format=RGBA,width=64,height=48 "
-      "! " FILTER " ! vkgdrdownload ! fakesink");
-
-  play (pipeline);
-  assert_tells_of_endless (next_error_of (pipeline, "filter"));
-  stop (pipeline);
-}
+static const struct {
+  const gchar *description;
+  const gchar *poster; /* who tells of the kernel; NULL: the first error does */
+  const gchar *next;   /* who posts an error because of that */
+} endless[] = {
+  { SOURCE FILTER DOWN },
+  /* No element waits for the frame, and no other frame follows. */
+  { FRAMES (1) FILTER DOWN, "filter" },
+  /* All buffers of the pool that the source uses wait for the kernel. */
+  { SOURCE FILTER " ! fakesink", "filter", "source" },
+  /* The frame is mapped. */
+  { SOURCE FILTER " ! vkgdrdownload ! " SINK, "filter" },
+  { SOURCE FILTER " ! " SINK, "filter" },
+  /* Filters that share a stream with the kernel, or wait for it. */
+  { SOURCE FILTER VICTIM DOWN },
+  { SOURCE FILTER " ! queue" VICTIM DOWN },
+  { SOURCE "vkgdrupload" VICTIM " ! cudafilter name=filter" DOWN },
+};
 
 /* Mapping a frame that an endless kernel writes fails. */
 static gpointer
-map_frame (gpointer data)
+map_frame (gpointer sink)
 {
   g_autoptr (GstSample) sample =
-      gst_app_sink_try_pull_sample (GST_APP_SINK (data), 5 * GST_SECOND);
-  gboolean mapped;
+      gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 5 * GST_SECOND);
   GstMapInfo map;
 
   fail_unless (sample != NULL);
-  mapped = gst_buffer_map (gst_sample_get_buffer (sample), &map, GST_MAP_READ);
-  return GINT_TO_POINTER (mapped);
+  fail_if (gst_buffer_map (gst_sample_get_buffer (sample), &map, GST_MAP_READ));
+  return NULL;
 }
 
-static const gchar *const sinks[] = { "vkgdrdownload ! appsink", "appsink" };
-
-TEST_LOOP (reader_of_endless_kernel, G_N_ELEMENTS (sinks))
+/* The filter tells of its kernel, and does so only once. */
+TEST_LOOP (endless_kernel, G_N_ELEMENTS (endless))
 {
-  gchar *description = g_strdup_printf (
-      SOURCE FILTER " ! %s name=sink sync=false async=false", sinks[__i__]);
-  GstElement *pipeline = launch (ENDLESS, LIMIT, description);
+  GstElement *pipeline = launch (ENDLESS, LIMIT, endless[__i__].description);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
-  GThread *reader;
-
-  g_free (description);
-  play (pipeline);
-  reader = g_thread_new ("reader", map_frame, sink);
-  assert_tells_of_endless (next_error_of (pipeline, "filter"));
-  fail_if (GPOINTER_TO_INT (g_thread_join (reader)));
-  gst_object_unref (sink);
-  stop (pipeline);
-}
-
-/* All buffers of the pool that upstream uses wait for the kernel. The filter
- * posts the error, and the source does not wait any longer. */
-TEST (pool_of_endless_kernel)
-{
-  GstElement *pipeline = launch (ENDLESS, LIMIT,
-      "videotestsrc name=source ! video/x-raw,format=RGBA,width=64,height=48 "
-      "! " FILTER " ! fakesink");
+  GstMessage *message;
+  GThread *reader = NULL;
+  gint n;
 
   play (pipeline);
-  assert_tells_of_endless (next_error_of (pipeline, "filter"));
-  g_free (next_error_of (pipeline, "source"));
+  if (sink)
+    reader = g_thread_new ("reader", map_frame, sink);
+  message = next_error (pipeline, endless[__i__].poster);
+  test_assert_says (error_of (message), TELLS_OF_ENDLESS);
+  n = is_from (message, "filter");
+  gst_message_unref (message);
+  if (endless[__i__].next)
+    gst_message_unref (next_error (pipeline, endless[__i__].next));
+  while ((message = gst_bus_timed_pop_filtered (
+              bus, 300 * GST_MSECOND, GST_MESSAGE_ERROR))) {
+    n += is_from (message, "filter");
+    gst_message_unref (message);
+  }
+  fail_unless (n <= 1, "the filter says it again");
+  if (reader)
+    g_thread_join (reader);
+  gst_clear_object (&sink);
   stop (pipeline);
 }
 
@@ -241,16 +225,6 @@ watch_memory (GstPad *pad, GstPadProbeInfo *info, gpointer unused)
   return GST_PAD_PROBE_OK;
 }
 
-static void
-watch_input_of_upload (GstElement *pipeline)
-{
-  g_autoptr (GstElement) upload =
-      gst_bin_get_by_name (GST_BIN (pipeline), "upload");
-  g_autoptr (GstPad) pad = gst_element_get_static_pad (upload, "sink");
-
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, watch_memory, NULL, NULL);
-}
-
 /* The foreign memory of upstream is pinned. The driver unpins it only when the
  * device is idle, so it is not freed while the kernel runs. */
 TEST (foreign_memory_of_endless_kernel)
@@ -259,9 +233,10 @@ TEST (foreign_memory_of_endless_kernel)
       "videotestsrc ! video/x-raw,format=RGBA,width=640,height=480 ! "
       "identity drop-allocation=true ! " FILTER " ! fakesink");
 
-  watch_input_of_upload (pipeline);
+  test_add_probe (pipeline, "upload", "sink", GST_PAD_PROBE_TYPE_BUFFER,
+      watch_memory, NULL);
   play (pipeline);
-  assert_tells_of_endless (next_error_of (pipeline, "filter"));
+  assert_error (pipeline, "filter", TELLS_OF_ENDLESS);
   stop (pipeline);
   fail_unless (g_atomic_int_get (&n_freed) < g_atomic_int_get (&n_memories),
       "all of %d memories were freed", g_atomic_int_get (&n_memories));
@@ -280,7 +255,6 @@ TEST (launches_behind_endless_kernel)
 {
   g_autoptr (GstVkgdrContext) context = test_context_new ();
   g_autoptr (GstVkgdrStream) stream = test_stream_new (context);
-  GstMemory *memory = test_memory_new (context, 64 * 48);
   g_autoptr (GstBuffer) buffer = gst_buffer_new ();
   GError *error = NULL;
   g_autoptr (GstVkgdrKernel) kernel = gst_vkgdr_kernel_new_from_source (
@@ -288,9 +262,9 @@ TEST (launches_behind_endless_kernel)
   gint n, failed = 0;
   GstVideoInfo info;
 
-  fail_unless (kernel != NULL, "%s", error ? error->message : "");
+  g_assert_no_error (error);
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 64, 48);
-  gst_buffer_append_memory (buffer, memory);
+  gst_buffer_append_memory (buffer, test_memory_new (context, 64 * 48));
   gst_vkgdr_stream_set_kernel_timeout (stream, LIMIT);
   g_signal_connect (stream, "failed", G_CALLBACK (on_failed), &failed);
   for (n = 0; n < 1000; n++)
@@ -298,24 +272,13 @@ TEST (launches_behind_endless_kernel)
             kernel, stream, buffer, &info, buffer, &info, n, NULL, &error))
       break;
   fail_unless_equals_int (n, 64);
-  test_assert_contains (error->message, "\"endless\" of vkgdrstream");
-  g_clear_error (&error);
+  test_assert_says (g_steal_pointer (&error), "\"endless\" of vkgdrstream");
   fail_unless_equals_int (g_atomic_int_get (&failed), 1);
   fail_if (gst_vkgdr_stream_synchronize (stream, &error));
-  test_assert_contains (error->message, "\"endless\" of vkgdrstream");
-  g_clear_error (&error);
+  test_assert_says (error, "\"endless\" of vkgdrstream");
 }
 
-/* The pipeline is stopped before the time limit is over. */
-TEST (stop_of_endless_kernel)
-{
-  GstElement *pipeline =
-      launch (ENDLESS, LIMIT, SOURCE FILTER " ! vkgdrdownload ! fakesink");
-
-  play (pipeline);
-  gst_element_get_state (pipeline, NULL, NULL, GST_SECOND / 10);
-  stop (pipeline);
-}
+/* --- other pipelines ----------------------------------------------------- */
 
 static void
 on_handoff (
@@ -324,47 +287,58 @@ on_handoff (
   g_atomic_int_inc ((gint *) user_data);
 }
 
-/* Makes a pipeline that counts the frames that reach the sink. */
+/* Plays a pipeline that counts the frames that reach the sink. */
 static GstElement *
-launch_counted (const gchar *description, gint *frames)
+play_counted (const gchar *elements, gint *frames)
 {
-  GstElement *pipeline = test_launch (
-      "%s ! fakesink name=sink sync=true signal-handoffs=true", description);
-  g_autoptr (GstElement) sink =
-      gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  GstElement *pipeline = test_launch (SOURCE
+      "%s ! fakesink name=sink sync=true signal-handoffs=true",
+      elements);
 
-  g_signal_connect (sink, "handoff", G_CALLBACK (on_handoff), frames);
+  g_signal_connect (
+      test_find (pipeline, "sink"), "handoff", G_CALLBACK (on_handoff), frames);
+  play (pipeline);
   return pipeline;
 }
 
 static void
 wait_frames (gint *frames, gint n)
 {
-  gint64 deadline = g_get_monotonic_time () + SOON;
   gint wanted = g_atomic_int_get (frames) + n;
 
-  while (
-      g_atomic_int_get (frames) < wanted && g_get_monotonic_time () < deadline)
-    g_usleep (1000);
-  fail_unless (g_atomic_int_get (frames) >= wanted, "a stream stands still");
+  test_wait_for (g_atomic_int_get (frames) >= wanted);
 }
+
+/* Lets the pipeline run for a time that is shorter than the limit. */
+static void
+play_shortly (GstElement *pipeline)
+{
+  play (pipeline);
+  gst_element_get_state (pipeline, NULL, NULL, GST_SECOND / 10);
+}
+
+TEST (stop_of_endless_kernel)
+{
+  GstElement *pipeline = launch (ENDLESS, LIMIT, SOURCE FILTER DOWN);
+
+  play_shortly (pipeline);
+  stop (pipeline);
+}
+
+#define FAR "videoconvert ! video/x-raw,format=I420"
 
 /* Other pipelines continue, even those on the same CUDA context. */
 TEST (other_pipelines)
 {
   gint frames_near = 0, frames_far = 0;
-  GstElement *near = launch_counted (
-      SOURCE "vkgdrupload ! cudafilter ! vkgdrdownload", &frames_near);
-  GstElement *far = launch_counted (
-      SOURCE "videoconvert ! video/x-raw,format=I420", &frames_far);
-  GstElement *pipeline =
-      launch (ENDLESS, LIMIT, SOURCE FILTER " ! vkgdrdownload ! fakesink");
+  GstElement *far = play_counted (FAR, &frames_far);
+  GstElement *near =
+      play_counted ("vkgdrupload ! cudafilter ! vkgdrdownload", &frames_near);
+  GstElement *pipeline = launch (ENDLESS, LIMIT, SOURCE FILTER DOWN);
 
-  play (far);
-  play (near);
   wait_frames (&frames_near, 3);
   play (pipeline);
-  assert_tells_of_endless (next_error_of (pipeline, NULL));
+  assert_error (pipeline, NULL, TELLS_OF_ENDLESS);
   wait_frames (&frames_near, 10);
   wait_frames (&frames_far, 10);
   stop (pipeline);
@@ -374,27 +348,22 @@ TEST (other_pipelines)
   stop (far);
 }
 
-static const gchar *const neighbours[] = { "vkgdrupload ! cudafilter",
-  "vkgdrupload" };
+static const gchar *const neighbours[] = {
+  "vkgdrupload ! cudafilter ! vkgdrdownload", "vkgdrupload ! vkgdrdownload"
+};
 
 /* A pipeline is stopped while the kernel of another one runs, before its time
  * limit is over. It frees memory, for which the driver waits. */
 TEST_LOOP (stop_beside_endless_kernel, G_N_ELEMENTS (neighbours))
 {
-  gchar *description =
-      g_strconcat (SOURCE, neighbours[__i__], " ! vkgdrdownload", NULL);
   gint frames = 0;
-  GstElement *near = launch_counted (description, &frames);
-  GstElement *pipeline =
-      launch (ENDLESS, LIMIT, SOURCE FILTER " ! vkgdrdownload ! fakesink");
+  GstElement *near = play_counted (neighbours[__i__], &frames);
+  GstElement *pipeline = launch (ENDLESS, LIMIT, SOURCE FILTER DOWN);
 
-  g_free (description);
-  play (near);
   wait_frames (&frames, 3);
-  play (pipeline);
-  gst_element_get_state (pipeline, NULL, NULL, GST_SECOND / 10);
+  play_shortly (pipeline);
   stop (near);
-  assert_tells_of_endless (next_error_of (pipeline, "filter"));
+  assert_error (pipeline, "filter", TELLS_OF_ENDLESS);
   stop (pipeline);
 }
 
@@ -402,16 +371,15 @@ TEST_LOOP (stop_beside_endless_kernel, G_N_ELEMENTS (neighbours))
  * that needs to load one posts an error instead of waiting for ever. */
 TEST (start_on_hung_device)
 {
-  GstElement *pipeline =
-      launch (ENDLESS, LIMIT, SOURCE FILTER " ! vkgdrdownload ! fakesink");
+  GstElement *pipeline = launch (ENDLESS, LIMIT, SOURCE FILTER DOWN);
   GstElement *other = test_launch (
       SOURCE "vkgdrupload ! cudafilter name=late kernel=invert ! fakesink");
 
   play (pipeline);
-  assert_tells_of_endless (next_error_of (pipeline, NULL));
+  assert_error (pipeline, NULL, TELLS_OF_ENDLESS);
   gst_element_set_state (pipeline, GST_STATE_NULL);
   play (other);
-  assert_tells_of_endless (next_error_of (other, NULL));
+  assert_error (other, NULL, TELLS_OF_ENDLESS);
   stop (other);
   stop (pipeline);
 }
@@ -420,75 +388,47 @@ TEST_ONLY_IF (TRUE);
 
 /* --- slow kernels -------------------------------------------------------- */
 
-/* Each kernel takes much less than the limit, even on a busy machine, where
- * each of its sleeps may end some milliseconds late. In launches.c, the queued
- * kernels together take longer than the limit. */
-TEST (slow_kernels)
-{
-  g_autofree gchar *source = g_strdup_printf (SLOW, 20);
-  g_autoptr (GstElement) pipeline = launch (source, 4 * LIMIT,
-      "videotestsrc num-buffers=120 ! "
-      "video/x-raw,format=RGBA,width=64,height=48 "
-      "! vkgdrupload ! queue max-size-buffers=120 ! cudafilter name=filter ! "
-      "queue max-size-buffers=120 ! vkgdrdownload ! fakesink");
-
-  test_play (pipeline);
-}
-
-TEST (no_limit)
-{
-  g_autofree gchar *source = g_strdup_printf (SLOW, 1200);
-  g_autoptr (GstElement) pipeline = launch (source, 0,
-      "videotestsrc num-buffers=2 ! video/x-raw,format=RGBA,width=64,height=48 "
-      "! " FILTER " ! vkgdrdownload ! fakesink");
-
-  test_play (pipeline);
-}
-
-#define VICTIM " ! cudafilter name=victim kernel-timeout=300"
-
-/* Filters that share a stream with the endless kernel, or wait for it. */
-static const gchar *const victims[] = {
-  FILTER VICTIM,
-  FILTER " ! queue" VICTIM,
-  "vkgdrupload" VICTIM " ! cudafilter name=filter",
+static const struct {
+  const gchar *source;
+  guint limit;
+  const gchar *description;
+} slow[] = {
+  /* Each kernel takes much less than the limit, even on a busy machine. */
+  { SLOW (20), 4 * LIMIT,
+      FRAMES (120) "vkgdrupload ! queue max-size-buffers=120 ! cudafilter "
+                   "name=filter ! queue max-size-buffers=120" DOWN },
+  { SLOW (1200), 0, FRAMES (2) FILTER DOWN },
 };
 
-/* A filter that waits for the kernel of another filter is not reported as the
- * cause. */
-TEST_LOOP (blame, test_is_on_valgrind () ? 0 : G_N_ELEMENTS (victims))
+TEST_LOOP (slow_kernels, G_N_ELEMENTS (slow))
 {
-  g_autofree gchar *description =
-      g_strconcat (SOURCE, victims[__i__], " ! vkgdrdownload ! fakesink", NULL);
-  GstElement *pipeline = launch (ENDLESS, LIMIT, description);
+  g_autoptr (GstElement) pipeline =
+      launch (slow[__i__].source, slow[__i__].limit, slow[__i__].description);
 
-  play (pipeline);
-  assert_tells_of_endless (next_error_of (pipeline, NULL));
-  stop (pipeline);
+  test_play (pipeline);
 }
 
-/* Waits until the device has done all work of the context. */
-static void
-wait_until_idle (GstVkgdrContext *context)
+/* After the slow kernel has ended, the same pipeline works again with a longer
+ * limit. The library checks several times per second whether a kernel that ran
+ * for too long has ended, and elements post errors until it has noticed. */
+TEST_IF (recovery, !test_is_on_valgrind ())
 {
-  GError *error = NULL;
+  g_autoptr (GstVkgdrContext) context = test_context_new ();
+  g_autoptr (GstElement) pipeline =
+      launch (SLOW (1000), LIMIT, FRAMES (1) FILTER DOWN);
+  gint64 deadline;
+  GError *error;
 
-  fail_unless (gst_vkgdr_context_push (context, &error), "%s",
-      error ? error->message : "");
+  play (pipeline);
+  assert_error (pipeline, "filter", "\"slow\" of filter");
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  fail_unless (gst_vkgdr_context_push (context, NULL));
   fail_unless_equals_int (
       vkgdr_driver_load ()->cuCtxSynchronize (), CUDA_SUCCESS);
   gst_vkgdr_context_pop (context);
-}
 
-/* Plays @pipeline until there is no error. The library checks several times per
- * second whether a kernel that ran for too long has ended, and elements post
- * errors until it has noticed. */
-static void
-play_soon (GstElement *pipeline)
-{
-  gint64 deadline = g_get_monotonic_time () + SOON;
-  GError *error;
-
+  g_object_set (test_find (pipeline, "filter"), "kernel-timeout", 30000, NULL);
+  deadline = g_get_monotonic_time () + SOON;
   while ((error = test_play_result (pipeline))) {
     fail_unless (g_get_monotonic_time () < deadline, "%s", error->message);
     g_error_free (error);
@@ -496,157 +436,61 @@ play_soon (GstElement *pipeline)
   }
 }
 
-/* After the slow kernel has ended, the same pipeline works again with a longer
- * limit. */
-TEST_IF (recovery, !test_is_on_valgrind ())
-{
-  g_autoptr (GstVkgdrContext) context = test_context_new ();
-  g_autofree gchar *source = g_strdup_printf (SLOW, 1000);
-  g_autoptr (GstElement) pipeline = launch (source, LIMIT,
-      "videotestsrc num-buffers=1 ! video/x-raw,format=RGBA,width=64,height=48 "
-      "! " FILTER " ! vkgdrdownload ! fakesink");
-  GstElement *filter;
-  gchar *text;
-
-  play (pipeline);
-  text = next_error_of (pipeline, "filter");
-  test_assert_contains (text, "\"slow\" of filter");
-  g_free (text);
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-
-  wait_until_idle (context);
-  filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
-  g_object_set (filter, "kernel-timeout", 30000, NULL);
-  gst_object_unref (filter);
-  play_soon (pipeline);
-}
-
 /* --- kernels that fail --------------------------------------------------- */
 
-/* After a kernel has failed, the driver fails until the process ends. */
-static void
-assert_tells_to_restart (GstElement *pipeline)
-{
-  g_autoptr (GError) error = test_play_result (pipeline);
-
-  fail_unless (error != NULL);
-  test_assert_contains (error->message, "restart it");
-  gst_object_unref (pipeline);
-}
-
-TEST (trapped_kernel)
-{
-  GstElement *pipeline =
-      launch (TRAPPED, LIMIT, SOURCE FILTER " ! vkgdrdownload ! fakesink");
-  gchar *text;
-
-  play (pipeline);
-  text = next_error_of (pipeline, NULL);
-  test_assert_contains (text, "\"trapped\" of filter");
-  test_assert_contains (text, "compute-sanitizer");
-  g_free (text);
-  stop (pipeline);
-  assert_tells_to_restart (test_launch (
-      "videotestsrc num-buffers=3 ! vkgdrupload ! cudafilter kernel=invert ! "
-      "vkgdrdownload ! fakesink"));
-}
-
-/* The kernel fails some time after it began. */
-#define TRAPPED_LATE \
-  "__global__ void trapped (VkgdrFrame in, VkgdrFrame out) {" \
-  " if (blockIdx.x + threadIdx.x + blockIdx.y + threadIdx.y == 0) {" \
-  "  for (int i = 0; i < 100; i++) __nanosleep (1000000);" \
-  "  __trap ();" \
-  " }}"
-
-/* The kernel of the last frame fails while no other frame follows. */
 static const struct {
   const gchar *source;
-  gint n_frames;
-  const gchar *rest;
-} last_frames[] = {
-  { TRAPPED, 1, " ! vkgdrdownload ! fakesink" },
-  { TRAPPED_LATE, 1, " ! vkgdrdownload ! fakesink" },
-  { TRAPPED_LATE, 1, " ! fakesink sync=false" },
-  { TRAPPED_LATE, 2, " ! fakesink sync=false" },
-  { TRAPPED_LATE, 1, " ! queue ! vkgdrdownload ! fakesink" },
-  { TRAPPED_LATE, 1, " ! vkgdrtensor ! fakesink sync=false" },
+  guint limit; /* the error does not depend on it */
+  const gchar *description;
+} trapped[] = {
+  /* No other frame follows. EOS comes after the work. */
+  { TRAPPED, 5000, FRAMES (1) FILTER DOWN },
+  { TRAPPED_LATE, 0, FRAMES (1) FILTER DOWN },
+  { TRAPPED_LATE, 5000, FRAMES (1) FILTER " ! fakesink sync=false" },
+  { TRAPPED_LATE, 0, FRAMES (2) FILTER " ! fakesink sync=false" },
+  { TRAPPED_LATE, 5000, FRAMES (1) FILTER " ! queue" DOWN },
+  { TRAPPED_LATE, 0, FRAMES (1) FILTER " ! vkgdrtensor ! fakesink sync=false" },
+  /* Other frames follow. */
+  { TRAPPED_LATE, 5000, SOURCE FILTER DOWN },
+  { TRAPPED_LATE, 5000, SOURCE FILTER " ! queue" DOWN },
+  { TRAPPED_LATE, 5000, SOURCE FILTER " ! cudafilter kernel=invert" DOWN },
+  { TRAPPED_LATE, 5000, SOURCE FILTER " ! vkgdrtensor ! fakesink" },
 };
 
-/* EOS comes after the work: the first message is the error of the element whose
- * kernel it was. */
-TEST_LOOP (fault_in_the_last_frame, G_N_ELEMENTS (last_frames))
+/* The element whose kernel failed posts the first error. A GPU does not tell
+ * this kernel from another one that is queued: then the element of that kernel
+ * may post an error, which names both. The source comes last: it only knows
+ * that the stream has ended. */
+TEST_LOOP (trapped_kernel, G_N_ELEMENTS (trapped))
 {
-  g_autofree gchar *description = g_strdup_printf (
-      "videotestsrc num-buffers=%d ! video/x-raw,format=RGBA,width=64,height=48"
-      " ! " FILTER "%s",
-      last_frames[__i__].n_frames, last_frames[__i__].rest);
-  /* The error does not depend on a limit. */
-  guint limit = __i__ % 2 == 0 ? 5000 : 0;
-  GstElement *pipeline = launch (last_frames[__i__].source, limit, description);
-  GstBus *bus = gst_element_get_bus (pipeline);
+  GstElement *pipeline = launch (
+      trapped[__i__].source, trapped[__i__].limit, trapped[__i__].description);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  gboolean is_over = !strstr (trapped[__i__].description, SOURCE);
   GstMessage *message;
-  GError *error;
 
   play (pipeline);
   message = gst_bus_timed_pop_filtered (
       bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
   fail_unless (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR);
-  fail_unless_equals_string (
-      GST_OBJECT_NAME (GST_MESSAGE_SRC (message)), "filter");
-  gst_message_parse_error (message, &error, NULL);
-  test_assert_contains (error->message, "\"trapped\" of filter");
-  g_error_free (error);
+  fail_unless (is_from (message, "filter"));
+  test_assert_says (
+      error_of (message), "\"trapped\" of filter|compute-sanitizer");
   gst_message_unref (message);
-  gst_object_unref (bus);
-  stop (pipeline);
-}
-
-/* What follows the filter whose kernel fails. */
-static const gchar *const followers[] = {
-  " ! vkgdrdownload ! fakesink",
-  " ! queue ! vkgdrdownload ! fakesink",
-  " ! cudafilter kernel=invert ! vkgdrdownload ! fakesink",
-  " ! vkgdrtensor ! fakesink",
-};
-
-/* Only the element whose kernel failed posts the error, and posts it first. A
- * GPU does not tell this kernel from another one that is queued: then the
- * element of that kernel may post an error, which names both. The source comes
- * last: it only knows that the stream has ended. */
-TEST_LOOP (neighbours_do_not_repeat_the_fault, G_N_ELEMENTS (followers))
-{
-  gchar *description =
-      g_strconcat ("videotestsrc name=source ! "
-                   "video/x-raw,format=RGBA,width=64,height=48 ! " FILTER,
-          followers[__i__], NULL);
-  GstElement *pipeline = launch (TRAPPED_LATE, 5000, description);
-  GstBus *bus = gst_element_get_bus (pipeline);
-  gboolean is_first = TRUE, is_over = FALSE;
-
-  play (pipeline);
   while (!is_over) {
-    GstMessage *message =
-        gst_bus_timed_pop_filtered (bus, SOON * GST_USECOND, GST_MESSAGE_ERROR);
-    const gchar *name;
-    GError *error;
+    g_autoptr (GError) error = NULL;
 
-    fail_unless (message != NULL, "the source posts no error");
-    name = GST_OBJECT_NAME (GST_MESSAGE_SRC (message));
-    gst_message_parse_error (message, &error, NULL);
-    is_over = strcmp (name, "source") == 0;
-    fail_unless (strcmp (name, "filter") == 0
-                     || (!is_first
-                         && (!strstr (error->message, "trapped")
-                             || strstr (error->message, name))),
-        "%s says: %s", name, error->message);
-    is_first = FALSE;
-    g_error_free (error);
+    message = next_error (pipeline, NULL);
+    error = error_of (message);
+    is_over = is_from (message, "source");
+    fail_unless (is_from (message, "filter")
+                     || !strstr (error->message, "trapped")
+                     || strstr (error->message,
+                         GST_OBJECT_NAME (GST_MESSAGE_SRC (message))),
+        "%s", error->message);
     gst_message_unref (message);
   }
-  gst_object_unref (bus);
   stop (pipeline);
-  g_free (description);
 }
 
 /* The pipeline is stopped while the kernel runs that is going to fail. */
@@ -654,100 +498,92 @@ TEST (fault_after_stop)
 {
   GstElement *pipeline =
       launch (TRAPPED_LATE, 5000, SOURCE FILTER " ! fakesink");
-  GstBus *bus = gst_element_get_bus (pipeline);
-  GstMessage *message;
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstMessage) message = NULL;
 
   g_object_set (pipeline, "auto-flush-bus", FALSE, NULL);
-  gst_element_set_state (pipeline, GST_STATE_PAUSED);
-  gst_element_get_state (pipeline, NULL, NULL, GST_CLOCK_TIME_NONE);
+  test_preroll (pipeline);
   gst_element_set_state (pipeline, GST_STATE_NULL);
   message = gst_bus_timed_pop_filtered (
       bus, 0, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
   fail_unless (message != NULL);
-  gst_message_unref (message);
-  gst_object_unref (bus);
   stop (pipeline);
 }
 
-/* The pipeline still has the context that failed. */
-TEST (restart_after_trapped_kernel)
+/* After a kernel has failed, the driver fails until the process ends. __i__ is
+ * 0 for another pipeline, and 1 for the same one, which has the context that
+ * failed. */
+TEST_LOOP (restart_after_trapped_kernel, 2)
 {
-  GstElement *pipeline = launch (TRAPPED, LIMIT,
-      "videotestsrc num-buffers=3 ! " FILTER " ! vkgdrdownload ! fakesink");
-  GstElement *filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
+  GstElement *pipeline = launch (TRAPPED, LIMIT, FRAMES (3) FILTER DOWN);
+  GstElement *again =
+      __i__ ? pipeline
+            : test_launch (FRAMES (3) "vkgdrupload ! cudafilter name=filter"
+                                      " ! vkgdrdownload ! fakesink");
   GstBus *bus = gst_element_get_bus (pipeline);
 
   play (pipeline);
-  g_free (next_error_of (pipeline, NULL));
+  assert_error (pipeline, NULL, "\"trapped\" of filter");
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_bus_set_flushing (bus, TRUE);
   gst_bus_set_flushing (bus, FALSE);
   gst_object_unref (bus);
-
-  g_object_set (filter, "source", NULL, "kernel", "invert", NULL);
-  gst_object_unref (filter);
-  assert_tells_to_restart (pipeline);
+  g_object_set (
+      test_find (again, "filter"), "source", NULL, "kernel", "invert", NULL);
+  test_assert_says (test_play_result (again), "restart it");
+  gst_object_unref (pipeline);
+  if (again != pipeline)
+    gst_object_unref (again);
 }
 
 /* --- a driver that fails ------------------------------------------------- */
 
-/* The errors of a device that is lost, which its calls return from then on. */
+/* A device is lost: which call returns which error first, and again from then
+ * on, and a word of the remedy. */
 static const struct {
-  const gchar *error;
-  const gchar *word;
+  const gchar *call, *error, *word;
 } losses[] = {
-  { "CUDA_ERROR_ILLEGAL_ADDRESS", "compute-sanitizer" },
-  { "CUDA_ERROR_LAUNCH_FAILED", "compute-sanitizer" },
-  { "CUDA_ERROR_LAUNCH_TIMEOUT", "display" },
-  { "CUDA_ERROR_ECC_UNCORRECTABLE", "nvidia-smi" },
-  { "CUDA_ERROR_DEVICE_UNAVAILABLE", "nvidia-smi" },
-  { "CUDA_ERROR_UNKNOWN", "dmesg" },
+  { "cuLaunchKernel:2+", "CUDA_ERROR_ILLEGAL_ADDRESS", "compute-sanitizer" },
+  { "cuEventRecord:5+", "CUDA_ERROR_LAUNCH_FAILED", "compute-sanitizer" },
+  { "cuEventQuery:3+", "CUDA_ERROR_LAUNCH_TIMEOUT", "display" },
+  { "cuMemcpyDtoHAsync:2+", "CUDA_ERROR_ECC_UNCORRECTABLE", "nvidia-smi" },
+  { "*:200+", "CUDA_ERROR_DEVICE_UNAVAILABLE", "nvidia-smi" },
+  { "cuLaunchKernel:2+", "CUDA_ERROR_UNKNOWN", "dmesg" },
+  { "cuEventRecord:5+", "CUDA_ERROR_ILLEGAL_ADDRESS", "compute-sanitizer" },
+  { "cuEventQuery:3+", "CUDA_ERROR_LAUNCH_FAILED", "compute-sanitizer" },
+  { "cuMemcpyDtoHAsync:2+", "CUDA_ERROR_UNKNOWN", "dmesg" },
+  { "*:200+", "CUDA_ERROR_ECC_UNCORRECTABLE", "nvidia-smi" },
 };
 
-/* The calls that return the error first. */
-static const gchar *const lost_calls[] = { "cuLaunchKernel:2+",
-  "cuEventRecord:5+", "cuEventQuery:3+", "cuMemcpyDtoHAsync:2+", "*:200+" };
+#define ELEMENTS "vkgdrupload ! cudafilter ! vkgdrdownload ! " FAR " ! fakesink"
 
 TEST_LOOP (lost_device, G_N_ELEMENTS (losses))
 {
+  g_autofree gchar *spec =
+      g_strdup_printf ("%s:%s", losses[__i__].call, losses[__i__].error);
+  g_autofree gchar *words =
+      g_strdup_printf ("%s|%s", losses[__i__].error, losses[__i__].word);
+  GstElement *pipeline, *far;
   gint frames = 0;
-  GstElement *far =
-      launch_counted (SOURCE "videoconvert ! video/x-raw,format=I420", &frames);
-  GstVkgdrContext *context;
-  guint i;
+  GError *error;
 
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
-  context = gst_vkgdr_context_new (-1, NULL);
-  if (!context) /* there is no software device */
+  if (!test_is_software ())
     return;
-  gst_object_unref (context);
-  play (far);
-  for (i = 0; i < G_N_ELEMENTS (lost_calls); i++) {
-    g_autofree gchar *spec =
-        g_strdup_printf ("%s:%s", lost_calls[i], losses[__i__].error);
-    g_autoptr (GstElement) pipeline = test_launch (
-        SOURCE "vkgdrupload ! cudafilter ! vkgdrdownload ! "
-               "videoconvert ! video/x-raw,format=I420 ! fakesink");
-    GError *error;
-    gchar *text;
+  far = play_counted (FAR, &frames);
+  pipeline = test_launch (SOURCE ELEMENTS);
+  test_make_calls_fail (spec);
+  play (pipeline);
+  assert_error (pipeline, NULL, words);
+  stop (pipeline);
+  wait_frames (&frames, 2);
 
-    test_make_calls_fail (spec);
-    play (pipeline);
-    text = next_error_of (pipeline, NULL);
-    test_assert_contains (text, losses[__i__].error);
-    test_assert_contains (text, losses[__i__].word);
-    g_free (text);
-    stop (pipeline);
-    wait_frames (&frames, 2);
-
-    /* The device is still lost at first, and then works again. */
-    pipeline = test_launch ("videotestsrc num-buffers=9 ! vkgdrupload ! "
-                            "cudafilter ! vkgdrdownload ! videoconvert ! "
-                            "video/x-raw,format=I420 ! fakesink");
-    error = test_play_result (pipeline);
-    g_clear_error (&error);
-    test_make_calls_fail (NULL);
-    test_play (pipeline);
-  }
+  /* The device is still lost at first, and then works again. */
+  pipeline = test_launch (FRAMES (9) ELEMENTS);
+  error = test_play_result (pipeline);
+  g_clear_error (&error);
+  test_make_calls_fail (NULL);
+  test_play (pipeline);
+  stop (pipeline);
   stop (far);
 }

@@ -64,6 +64,15 @@ test_gate_delay (GstVkgdrStream *stream, guint ms, gint *done)
   test_stream_delay (stream, ms, done);
 }
 
+void
+test_gate_access (GstMemory *memory, GstVkgdrStream *stream, GstMapFlags flags,
+    guint ms, gint *done)
+{
+  fail_unless (gst_vkgdr_memory_begin_access (memory, stream, flags, NULL));
+  test_gate_delay (stream, ms, done);
+  fail_unless (gst_vkgdr_memory_end_access (memory, stream, flags, NULL));
+}
+
 static CUresult
 gated_htod (CUdeviceptr dst, const void *src, size_t size, CUstream stream)
 {

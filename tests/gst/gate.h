@@ -30,6 +30,10 @@ void test_gate_wait (void *user_data);
  * and that a call after test_gate_set (TRUE) does wait. */
 void test_gate_delay (GstVkgdrStream *stream, guint ms, gint *done);
 
+/* The same, while the stream uses @memory: reads it, or writes to it. */
+void test_gate_access (GstMemory *memory, GstVkgdrStream *stream,
+    GstMapFlags flags, guint ms, gint *done);
+
 /* From now on, the library's transfers to the device wait for the gate. */
 void test_gate_transfers (void);
 

@@ -23,12 +23,6 @@ GST_ELEMENT_REGISTER_DECLARE (vkgdrexampletint)
 /* The longest time of a change of state. */
 #define PATIENCE (20 * GST_SECOND)
 
-static GstState
-nth_state (guint n)
-{
-  return GST_STATE_NULL + n;
-}
-
 static void
 setup (void)
 {
@@ -38,17 +32,14 @@ setup (void)
   GST_ELEMENT_REGISTER (vkgdrexampletint, NULL);
 }
 
-/* --- every order --------------------------------------------------------- */
-
 /* Calls @visit with one state after the other, so that every sequence of @order
  * states occurs. This is a de Bruijn sequence: each step takes the highest
  * state that makes a new sequence. It begins after NULL, and ends with NULL. */
 static void
-walk (guint order, void (*visit) (gpointer user_data, GstState state),
-    gpointer user_data)
+walk (guint order, void (*visit) (GstState state))
 {
   gboolean seen[1 << 2 * MAX_ORDER] = { FALSE };
-  guint mask = (1 << 2 * order) - 1, last = 0, next;
+  guint mask = (1 << 2 * order) - 1, last = 0, next, n_seen = 0;
   gint n;
 
   g_assert (order <= MAX_ORDER);
@@ -58,68 +49,30 @@ walk (guint order, void (*visit) (gpointer user_data, GstState state),
       if (!seen[next])
         break;
     }
-    if (n < 0)
-      break;
-    seen[next] = TRUE;
-    last = next;
-    visit (user_data, nth_state (n));
-  } while (TRUE);
-  visit (user_data, GST_STATE_NULL);
-}
-
-typedef struct {
-  guint order;
-  gboolean seen[1 << 2 * MAX_ORDER];
-  guint n, last;
-} Sequences;
-
-static void
-note_state (gpointer user_data, GstState state)
-{
-  Sequences *s = user_data;
-
-  s->last =
-      (s->last << 2 | (state - GST_STATE_NULL)) & ((1 << 2 * s->order) - 1);
-  if (++s->n >= s->order)
-    s->seen[s->last] = TRUE;
+    if (n >= 0) {
+      seen[next] = TRUE;
+      n_seen++;
+      last = next;
+      visit (GST_STATE_NULL + n);
+    }
+  } while (n >= 0);
+  g_assert (n_seen == mask + 1);
+  visit (GST_STATE_NULL);
 }
 
 TEST_PARALLEL (2);
 
 TEST_FIXTURE (setup, test_teardown);
 
-/* Checks the walk itself: it contains every sequence. */
-TEST (walk_has_all_orders)
-{
-  guint order, i;
-
-  for (order = 1; order <= MAX_ORDER; order++) {
-    Sequences s = { .order = order, .n = order - 1 }; /* the state before the
-                                                       * first one is NULL */
-
-    walk (order, note_state, &s);
-    for (i = 0; i < 1u << 2 * order; i++)
-      fail_unless (s.seen[i], "order %u: sequence %u is missing", order, i);
-  }
-}
-
 /* --- one element --------------------------------------------------------- */
 
-static const gchar *element_names[] = { "vkgdrupload", "cudafilter",
+static const gchar *const names[] = { "vkgdrupload", "cudafilter",
   "vkgdrdownload", "vkgdrexampletint", "vkgdrexampleborder" };
 
-/* The length of the sequences. It is shorter if each start opens a device,
- * because drivers take long for that. */
-static guint
-alone_order (gboolean has_context)
-{
-  if (!has_context || test_is_on_valgrind ())
-    return 2;
-  return test_is_slow () ? 3 : 4;
-}
+static GstElement *element;
 
 static void
-set_state_alone (gpointer element, GstState state)
+change_state (GstState state)
 {
   fail_unless_equals_int (
       gst_element_set_state (element, state), GST_STATE_CHANGE_SUCCESS);
@@ -127,12 +80,12 @@ set_state_alone (gpointer element, GstState state)
 
 /* Sends flush events from both sides. No neighbour receives them. */
 static void
-set_state_and_flush (gpointer element, GstState state)
+change_state_and_flush (GstState state)
 {
   g_autoptr (GstPad) sink = gst_element_get_static_pad (element, "sink");
   g_autoptr (GstPad) src = gst_element_get_static_pad (element, "src");
 
-  set_state_alone (element, state);
+  change_state (state);
   gst_pad_send_event (sink, gst_event_new_flush_start ());
   gst_pad_send_event (src, gst_event_new_flush_start ());
   gst_pad_send_event (sink, gst_event_new_flush_stop (TRUE));
@@ -141,46 +94,44 @@ set_state_and_flush (gpointer element, GstState state)
 }
 
 static void
-check_element (const gchar *name,
-    void (*visit) (gpointer user_data, GstState state),
-    GstVkgdrContext *context)
+check_element (const gchar *name, void (*visit) (GstState state),
+    GstVkgdrContext *context, guint order)
 {
-  g_autoptr (GstElement) element = gst_element_factory_make (name, NULL);
   GstBus *bus = gst_bus_new ();
 
+  element = gst_element_factory_make (name, NULL);
   fail_unless (element != NULL, "there is no %s", name);
   gst_element_set_bus (element, bus);
-  if (context) {
+  if (context)
     test_set_context (element, context);
-  }
-  walk (alone_order (context != NULL), visit, element);
+  walk (order, visit);
   fail_unless (
       gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR) == NULL, "%s fails", name);
   gst_bus_set_flushing (bus, TRUE);
   gst_element_set_bus (element, NULL);
   gst_object_unref (bus);
   ASSERT_OBJECT_REFCOUNT (element, name, 1);
+  gst_object_unref (element);
 }
 
-TEST_LOOP (element, G_N_ELEMENTS (element_names))
+TEST_LOOP (element, 2 * G_N_ELEMENTS (names))
 {
-  check_element (element_names[__i__], set_state_alone, test_context);
-}
-
-TEST_LOOP (element_flushes, G_N_ELEMENTS (element_names))
-{
-  check_element (element_names[__i__], set_state_and_flush, test_context);
+  check_element (names[__i__ / 2],
+      __i__ % 2 ? change_state_and_flush : change_state, test_context,
+      test_is_on_valgrind () ? 2
+      : test_is_slow ()      ? 3
+                             : MAX_ORDER);
 }
 
 /* No context is given. The element opens the device, and closes it when it is
- * freed. */
-TEST_LOOP (element_opens_the_device, G_N_ELEMENTS (element_names))
+ * freed. Drivers take long for that. */
+TEST_LOOP (element_opens_the_device, G_N_ELEMENTS (names))
 {
   guint fds = 0;
   guint i;
 
   for (i = 0; i < 3; i++) {
-    check_element (element_names[__i__], set_state_alone, NULL);
+    check_element (names[__i__], change_state, NULL, 2);
     if (i == 0)
       fds = test_count_fds ();
   }
@@ -189,60 +140,54 @@ TEST_LOOP (element_opens_the_device, G_N_ELEMENTS (element_names))
 
 /* --- pipelines ----------------------------------------------------------- */
 
-#define FRAMES "video/x-raw,format=RGBx,width=64,height=48,framerate=1000/1"
+#define FRAMES " ! video/x-raw,format=RGBx,width=64,height=48,framerate=1000/1"
+#define UP " ! vkgdrupload name=up"
+#define DOWN " ! vkgdrdownload name=down ! "
+#define SINK "fakesink name=sink sync=true"
 
-static const gchar *pipelines[] = {
-  "videotestsrc ! " FRAMES " ! vkgdrupload name=up ! "
-  "cudafilter name=filter kernel=invert ! vkgdrdownload name=down ! "
-  "fakesink name=sink sync=true",
-  "videotestsrc ! " FRAMES " ! queue ! vkgdrupload name=up access=staged ! "
-  "queue ! cudafilter name=filter kernel=blur ! queue ! "
-  "vkgdrdownload name=down ! queue ! fakesink name=sink sync=true",
+static const gchar *const pipelines[] = {
+  "videotestsrc" FRAMES UP " ! cudafilter name=filter kernel=invert" DOWN SINK,
+  "videotestsrc" FRAMES " ! queue" UP " access=staged ! queue ! cudafilter "
+  "name=filter kernel=blur ! queue" DOWN "queue ! " SINK,
   /* a source that has no data in PAUSED */
-  "videotestsrc is-live=true ! " FRAMES " ! vkgdrupload name=up ! queue ! "
-  "cudafilter name=filter kernel=flip ! vkgdrdownload name=down ! "
-  "fakesink name=sink sync=true",
+  "videotestsrc is-live=true" FRAMES UP " ! queue ! "
+  "cudafilter name=filter kernel=flip" DOWN SINK,
   /* foreign memory, which is pinned and sent by DMA */
   "testframes foreign=true buffers=2 ! "
-  "video/x-raw,format=GRAY8,width=512,height=512,framerate=1000/1 ! "
-  "vkgdrupload name=up ! cudafilter name=filter pixel=rgba.r*=0.5f ! "
-  "vkgdrdownload name=down ! fakesink name=sink sync=true",
-  "videotestsrc ! " FRAMES " ! vkgdrupload name=up ! vkgdrexampletint ! "
-  "vkgdrexampleborder name=filter ! vkgdrdownload name=down ! "
-  "fakesink name=sink sync=true",
-  "audiotestsrc samplesperbuffer=64 ! vkgdrupload name=up ! tee name=filter ! "
-  "vkgdrdownload name=down ! fakesink name=sink sync=true",
+  "video/x-raw,format=GRAY8,width=512,height=512,framerate=1000/1" UP
+  " ! cudafilter name=filter pixel=rgba.r*=0.5f" DOWN SINK,
+  "videotestsrc" FRAMES UP " ! vkgdrexampletint ! vkgdrexampleborder "
+  "name=filter" DOWN SINK,
+  "audiotestsrc samplesperbuffer=64" UP " ! tee name=filter" DOWN SINK,
 };
 
-typedef struct {
-  GstElement *pipeline;
-  GstBus *bus;
-  GstVkgdrAllocator *allocator;
-  GstElement *sink;
-  gint frames; /* atomic */
-  gint steps;
-  gboolean is_changing;  /* the last state has not been reached yet */
-  gboolean was_changing; /* the same, before the last step */
-} Run;
+#define LIVE 2 /* the number of the source that has no data in PAUSED */
+#define N_PIPELINES G_N_ELEMENTS (pipelines)
+
+static GstElement *pipeline;
+static GstBus *bus;
+static gint frames; /* that have arrived at the sink; atomic */
+static guint steps;
+static gboolean is_changing;  /* the last state has not been reached yet */
+static gboolean was_changing; /* the same, before the last step */
 
 static void
-on_handoff (GstElement *sink, GstBuffer *buffer, GstPad *pad, gpointer frames)
+on_handoff (GstElement *sink, GstBuffer *buffer, GstPad *pad, gpointer unused)
 {
-  g_atomic_int_inc ((gint *) frames);
+  g_atomic_int_inc (&frames);
 }
 
 static void
-run_init (Run *run, const gchar *description)
+begin (const gchar *description)
 {
-  memset (run, 0, sizeof (*run));
-  run->pipeline = test_launch ("%s", description);
-  run->bus = gst_element_get_bus (run->pipeline);
-  run->allocator = test_allocator ();
-  run->sink = gst_bin_get_by_name (GST_BIN (run->pipeline), "sink");
-  test_set_context (run->pipeline, test_context);
-  g_object_set (run->sink, "signal-handoffs", TRUE, NULL);
-  g_signal_connect (
-      run->sink, "handoff", G_CALLBACK (on_handoff), &run->frames);
+  GstElement *sink;
+
+  pipeline = test_launch ("%s", description);
+  bus = gst_element_get_bus (pipeline);
+  test_set_context (pipeline, test_context);
+  sink = test_find (pipeline, "sink");
+  g_object_set (sink, "signal-handoffs", TRUE, NULL);
+  g_signal_connect (sink, "handoff", G_CALLBACK (on_handoff), NULL);
 }
 
 /* Whether the error is one that GStreamer's own elements also cause if a
@@ -252,201 +197,167 @@ run_init (Run *run, const gchar *description)
  * of this project, one in a hundred walks has this error, too. If an element of
  * this project fails, it posts its own error before. */
 static gboolean
-is_error_of_stopping (Run *run, GstMessage *message)
+is_error_of_stopping (GstObject *poster, const GError *error)
 {
-  GstObject *poster = GST_MESSAGE_SRC (message);
-  g_autoptr (GError) error = NULL;
-  gboolean result;
-
-  gst_message_parse_error (message, &error, NULL);
-  result =
-      run->was_changing
-      && (GST_IS_BASE_SRC (poster)
-          || g_str_equal (G_OBJECT_TYPE_NAME (poster), "GstQueue"))
-      && g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
-  return result;
+  return was_changing
+         && (GST_IS_BASE_SRC (poster)
+             || g_str_equal (G_OBJECT_TYPE_NAME (poster), "GstQueue"))
+         && g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
 }
 
 /* Returns whether there was such an error. Fails if there is another one. */
 static gboolean
-check_errors (Run *run)
+check_errors (void)
 {
   GstMessage *message;
   gboolean has_stopped = FALSE;
-  GError *error = NULL;
-  gchar *details = NULL;
 
-  while ((message = gst_bus_pop_filtered (run->bus, GST_MESSAGE_ERROR))) {
+  while ((message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR))) {
+    g_autoptr (GError) error = NULL;
+    g_autofree gchar *details = NULL;
+
     gst_message_parse_error (message, &error, &details);
-    fail_unless (is_error_of_stopping (run, message), "step %d: %s (%s)",
-        run->steps, error->message, details);
+    fail_unless (is_error_of_stopping (GST_MESSAGE_SRC (message), error),
+        "step %u: %s (%s)", steps, error->message, details);
     has_stopped = TRUE;
-    g_clear_error (&error);
-    g_free (details);
     gst_message_unref (message);
   }
   return has_stopped;
 }
 
-static GstStateChangeReturn
-wait_for_state (Run *run, GstState *current)
+/* Changes the state, without a wait. */
+static void
+go (GstState state)
 {
-  return gst_element_get_state (run->pipeline, current, NULL, PATIENCE);
+  steps++;
+  was_changing = is_changing;
+  is_changing = TRUE;
+  fail_unless (
+      gst_element_set_state (pipeline, state) != GST_STATE_CHANGE_FAILURE);
 }
 
 /* Waits until the pipeline has reached @state. */
 static void
-check_arrival (Run *run, GstState state)
+check_arrival (GstState state)
 {
-  GstStateChangeReturn result;
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   GstState current;
+  GstStateChangeReturn result =
+      gst_element_get_state (pipeline, &current, NULL, PATIENCE);
 
-  result = wait_for_state (run, &current);
-  if (check_errors (run)) {
-    gst_element_set_state (run->pipeline, GST_STATE_NULL);
-    gst_element_set_state (run->pipeline, state);
-    result = wait_for_state (run, &current);
-    run->was_changing = FALSE;
-    check_errors (run);
+  if (check_errors ()) {
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_element_set_state (pipeline, state);
+    result = gst_element_get_state (pipeline, &current, NULL, PATIENCE);
+    was_changing = FALSE;
+    check_errors ();
   }
-  run->is_changing = run->was_changing = FALSE;
+  is_changing = was_changing = FALSE;
   fail_unless (result == GST_STATE_CHANGE_SUCCESS
                    || result == GST_STATE_CHANGE_NO_PREROLL,
-      "step %d, to %s: %s", run->steps, gst_element_state_get_name (state),
+      "step %u, to %s: %s", steps, gst_element_state_get_name (state),
       gst_element_state_change_return_get_name (result));
   fail_unless_equals_int (current, state);
   if (state > GST_STATE_READY)
     return;
   /* A block is active until the transfer of its content is over. */
   fail_unless (gst_vkgdr_context_synchronize (test_context, NULL));
-  fail_unless_equals_int (
-      gst_vkgdr_allocator_get_active_blocks (run->allocator), 0);
+  fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 0);
 }
 
-/* Checks that frames arrive in PLAYING. */
+/* Changes the state, and waits for it. In PLAYING, frames arrive. */
 static void
-check_flow (Run *run)
+go_and_play (GstState state)
 {
-  gint64 end = g_get_monotonic_time () + PATIENCE / GST_USECOND;
-  gint before = g_atomic_int_get (&run->frames);
+  gint before;
 
-  while (g_atomic_int_get (&run->frames) - before < 3) {
-    fail_unless (g_get_monotonic_time () < end, "nothing flows");
-    g_usleep (500);
-  }
-  check_errors (run);
+  go (state);
+  check_arrival (state);
+  if (state != GST_STATE_PLAYING)
+    return;
+  before = g_atomic_int_get (&frames);
+  test_wait_for (g_atomic_int_get (&frames) - before >= 3);
+  check_errors ();
 }
 
+/* If the source does not run, it ignores the event. */
 static void
-set_state (Run *run, GstState state)
+flush (void)
 {
-  run->steps++;
-  run->was_changing = run->is_changing;
-  run->is_changing = TRUE;
-  fail_unless (
-      gst_element_set_state (run->pipeline, state) != GST_STATE_CHANGE_FAILURE);
+  gst_element_seek_simple (pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
+      (steps % 3) * 100 * GST_MSECOND);
+}
+
+/* Flushes once or twice, with and without waiting for the state. */
+static void
+go_and_flush (GstState state)
+{
+  go (state);
+  if (steps % 2)
+    check_arrival (state);
+  flush ();
+  if (steps % 5 == 0)
+    flush ();
+  if (steps % 4)
+    check_arrival (state);
 }
 
 /* Checks that the pipeline still plays and ends, and that it leaves nothing
  * behind. */
 static void
-run_clear (Run *run)
+end (void)
 {
-  GstMessage *message;
+  g_autoptr (GstMessage) message = NULL;
 
-  set_state (run, GST_STATE_PLAYING);
-  check_arrival (run, GST_STATE_PLAYING);
-  check_flow (run);
-  gst_element_send_event (run->pipeline, gst_event_new_eos ());
+  go_and_play (GST_STATE_PLAYING);
+  gst_element_send_event (pipeline, gst_event_new_eos ());
   message = gst_bus_timed_pop_filtered (
-      run->bus, PATIENCE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+      bus, PATIENCE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
   fail_unless (message != NULL, "there is no end");
   fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_EOS);
-  gst_message_unref (message);
-  set_state (run, GST_STATE_NULL);
-  check_arrival (run, GST_STATE_NULL);
-  gst_object_unref (run->allocator);
-  gst_object_unref (run->sink);
-  gst_object_unref (run->bus);
+  gst_clear_message (&message);
+  go_and_play (GST_STATE_NULL);
+  gst_object_unref (bus);
   /* A thread of GStreamer may still hold the last message of the pipeline. */
-  test_wait_for (GST_OBJECT_REFCOUNT_VALUE (run->pipeline) == 1);
-  gst_object_unref (run->pipeline);
+  test_wait_for (GST_OBJECT_REFCOUNT_VALUE (pipeline) == 1);
+  gst_object_unref (pipeline);
 }
 
-static void
-go_and_wait (gpointer run, GstState state)
+/* What is done at each state of a walk. */
+static void (*const visits[]) (
+    GstState state) = { go_and_play, go, go_and_flush };
+
+TEST_LOOP (pipeline, G_N_ELEMENTS (visits) * N_PIPELINES)
 {
-  set_state (run, state);
-  check_arrival (run, state);
+  begin (pipelines[__i__ % N_PIPELINES]);
+  walk (test_is_slow () ? 2 : 3, visits[__i__ / N_PIPELINES]);
+  end ();
 }
 
-static void
-go_and_play (gpointer run, GstState state)
+/* One element is stopped while the others run. Then the whole pipeline starts
+ * again. */
+TEST_LOOP (one_of_many_stops, N_PIPELINES)
 {
-  go_and_wait (run, state);
-  if (state == GST_STATE_PLAYING)
-    check_flow (run);
-}
+  static const gchar *const stopped[] = { "up", "filter", "down" };
+  GstState state;
+  guint i;
 
-static void
-go (gpointer run, GstState state)
-{
-  set_state (run, state);
-}
+  begin (pipelines[__i__]);
+  for (i = 0; i < G_N_ELEMENTS (stopped); i++)
+    for (state = GST_STATE_NULL; state < GST_STATE_PLAYING; state++) {
+      GstElement *one = test_find (pipeline, stopped[i]);
 
-static void
-flush (Run *run)
-{
-  /* If the source does not run, it ignores the event. */
-  gst_element_seek_simple (run->pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
-      (run->steps % 3) * 100 * GST_MSECOND);
-}
-
-/* Flushes once or twice, with and without waiting for the state. */
-static void
-go_and_flush (gpointer user_data, GstState state)
-{
-  Run *run = user_data;
-
-  set_state (run, state);
-  if (run->steps % 2)
-    check_arrival (run, state);
-  flush (run);
-  if (run->steps % 5 == 0)
-    flush (run);
-  if (run->steps % 4)
-    check_arrival (run, state);
-}
-
-static void
-check_walk (guint i, void (*visit) (gpointer user_data, GstState state))
-{
-  Run run;
-
-  run_init (&run, pipelines[i]);
-  walk (test_is_slow () ? 2 : 3, visit, &run);
-  run_clear (&run);
-}
-
-TEST_LOOP (pipeline, G_N_ELEMENTS (pipelines))
-{
-  check_walk (__i__, go_and_wait);
-}
-
-TEST_LOOP (pipeline_plays, G_N_ELEMENTS (pipelines))
-{
-  check_walk (__i__, go_and_play);
-}
-
-/* The next change of state comes before the previous one is complete. */
-TEST_LOOP (pipeline_without_waits, G_N_ELEMENTS (pipelines))
-{
-  check_walk (__i__, go);
-}
-
-TEST_LOOP (pipeline_flushes, G_N_ELEMENTS (pipelines))
-{
-  check_walk (__i__, go_and_flush);
+      go_and_play (GST_STATE_PLAYING);
+      gst_element_set_locked_state (one, TRUE);
+      fail_unless_equals_int (
+          gst_element_set_state (one, state), GST_STATE_CHANGE_SUCCESS);
+      g_usleep (2000);
+      check_errors ();
+      gst_element_set_locked_state (one, FALSE);
+      go_and_play (GST_STATE_READY);
+      go_and_play (GST_STATE_PLAYING);
+    }
+  end ();
 }
 
 /* --- other threads ------------------------------------------------------- */
@@ -457,101 +368,73 @@ rounds (guint n)
   return test_is_slow () ? MAX (n / 10, 2) : n;
 }
 
-typedef struct {
-  Run *run;
-  gulong delay; /* microseconds */
-} Stop;
-
 static gpointer
-stop (gpointer user_data)
+stop (gpointer delay)
 {
-  Stop *s = user_data;
-
-  g_usleep (s->delay);
-  gst_element_set_state (s->run->pipeline, GST_STATE_NULL);
+  g_usleep (GPOINTER_TO_UINT (delay));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
   return NULL;
 }
 
 /* The pipeline is stopped at different moments of a start, and while data
  * flow. */
-TEST_LOOP (another_thread_stops, G_N_ELEMENTS (pipelines))
+TEST_LOOP (another_thread_stops, N_PIPELINES)
 {
   guint n = rounds (30), i;
-  Run run;
 
-  run_init (&run, pipelines[__i__]);
+  begin (pipelines[__i__]);
   for (i = 0; i < n; i++) {
-    Stop s = { &run, i * 800 };
-    GThread *thread = g_thread_new ("stop", stop, &s);
+    GThread *thread = g_thread_new ("stop", stop, GUINT_TO_POINTER (i * 800));
 
-    set_state (&run, GST_STATE_PLAYING);
+    go (GST_STATE_PLAYING);
     g_thread_join (thread);
     /* the other thread may have been faster */
-    set_state (&run, GST_STATE_NULL);
-    check_arrival (&run, GST_STATE_NULL);
+    go_and_play (GST_STATE_NULL);
   }
-  run_clear (&run);
+  end ();
 }
 
-typedef struct {
-  Run *run;
-  guint seed;
-} Turns;
-
 static gpointer
-take_turns (gpointer user_data)
+take_turns (gpointer seed)
 {
-  Turns *t = user_data;
-  g_autoptr (GRand) rand = g_rand_new_with_seed (t->seed);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (GPOINTER_TO_UINT (seed));
   guint n = rounds (30), i;
 
   for (i = 0; i < n; i++) {
     gst_element_set_state (
-        t->run->pipeline, nth_state (g_rand_int_range (rand, 0, N_STATES)));
+        pipeline, GST_STATE_NULL + g_rand_int_range (rand, 0, N_STATES));
     if (i % 4 == 0)
-      flush (t->run);
+      flush ();
     g_usleep (g_rand_int_range (rand, 0, 3000));
   }
   return NULL;
 }
 
-TEST_LOOP (threads_disagree, G_N_ELEMENTS (pipelines))
+TEST_LOOP (threads_disagree, N_PIPELINES)
 {
-  Turns turns[3];
-  GThread *threads[G_N_ELEMENTS (turns)];
+  GThread *threads[3];
   guint i;
-  Run run;
 
-  run_init (&run, pipelines[__i__]);
-  for (i = 0; i < G_N_ELEMENTS (turns); i++) {
-    turns[i].run = &run;
-    turns[i].seed = i;
-    threads[i] = g_thread_new ("turns", take_turns, &turns[i]);
-  }
-  for (i = 0; i < G_N_ELEMENTS (turns); i++)
+  begin (pipelines[__i__]);
+  for (i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("turns", take_turns, GUINT_TO_POINTER (i));
+  for (i = 0; i < G_N_ELEMENTS (threads); i++)
     g_thread_join (threads[i]);
-  set_state (&run, GST_STATE_NULL);
-  check_arrival (&run, GST_STATE_NULL);
-  run_clear (&run);
+  go_and_play (GST_STATE_NULL);
+  end ();
 }
 
-typedef struct {
-  GstElement *element;
-  gint is_over; /* atomic */
-} Question;
+static gint is_over; /* atomic */
 
 static gpointer
-ask (gpointer user_data)
+ask (gpointer filter)
 {
-  Question *q = user_data;
-  GstPad *pads[] = { gst_element_get_static_pad (q->element, "sink"),
-    gst_element_get_static_pad (q->element, "src") };
+  g_autoptr (GstPad) sink = gst_element_get_static_pad (filter, "sink");
+  g_autoptr (GstPad) src = gst_element_get_static_pad (filter, "src");
   guint i;
 
-  for (i = 0; !g_atomic_int_get (&q->is_over); i++)
-    gst_caps_unref (gst_pad_query_caps (pads[i % 2], NULL));
-  gst_object_unref (pads[0]);
-  gst_object_unref (pads[1]);
+  for (i = 0; !g_atomic_int_get (&is_over); i++)
+    gst_caps_unref (gst_pad_query_caps (i % 2 ? src : sink, NULL));
   return NULL;
 }
 
@@ -561,61 +444,20 @@ TEST (caps_queries_all_the_time)
 {
   guint n = rounds (20), i, k;
   GThread *thread;
-  Question q;
-  Run run;
 
-  run_init (&run, pipelines[2]);
-  q.element = gst_bin_get_by_name (GST_BIN (run.pipeline), "filter");
-  g_atomic_int_set (&q.is_over, FALSE);
-  thread = g_thread_new ("ask", ask, &q);
+  begin (pipelines[LIVE]);
+  element = test_find (pipeline, "filter");
+  thread = g_thread_new ("ask", ask, element);
   for (i = 0; i < n; i++) {
-    go_and_play (&run, GST_STATE_PLAYING);
+    go_and_play (GST_STATE_PLAYING);
     for (k = 0; k < 10; k++) {
-      gst_util_set_object_arg (G_OBJECT (q.element), "params",
+      gst_util_set_object_arg (G_OBJECT (element), "params",
           k % 2 ? "params,method=2" : "params,method=4");
       g_usleep (200);
     }
-    go_and_wait (&run, GST_STATE_READY);
+    go_and_play (GST_STATE_READY);
   }
-  g_atomic_int_set (&q.is_over, TRUE);
+  g_atomic_int_set (&is_over, TRUE);
   g_thread_join (thread);
-  gst_object_unref (q.element);
-  run_clear (&run);
-}
-
-/* One element is stopped while the others run. Then the whole pipeline starts
- * again. */
-static void
-check_one_of_many (Run *run, const gchar *name, GstState state)
-{
-  g_autoptr (GstElement) element =
-      gst_bin_get_by_name (GST_BIN (run->pipeline), name);
-
-  set_state (run, GST_STATE_PLAYING);
-  check_arrival (run, GST_STATE_PLAYING);
-  check_flow (run);
-  gst_element_set_locked_state (element, TRUE);
-  fail_unless_equals_int (
-      gst_element_set_state (element, state), GST_STATE_CHANGE_SUCCESS);
-  g_usleep (2000);
-  check_errors (run);
-  gst_element_set_locked_state (element, FALSE);
-  set_state (run, GST_STATE_READY);
-  check_arrival (run, GST_STATE_READY);
-  set_state (run, GST_STATE_PLAYING);
-  check_arrival (run, GST_STATE_PLAYING);
-  check_flow (run);
-}
-
-TEST_LOOP (one_of_many_stops, G_N_ELEMENTS (pipelines))
-{
-  static const gchar *names[] = { "up", "filter", "down" };
-  guint i, k;
-  Run run;
-
-  run_init (&run, pipelines[__i__]);
-  for (i = 0; i < G_N_ELEMENTS (names); i++)
-    for (k = 0; k < N_STATES - 1; k++)
-      check_one_of_many (&run, names[i], nth_state (k));
-  run_clear (&run);
+  end ();
 }

@@ -88,6 +88,29 @@ test_set_context (GstElement *element, GstVkgdrContext *context)
   gst_element_set_context (element, wrapped);
 }
 
+void
+test_set_environment (const gchar *settings)
+{
+  g_auto (GStrv) list = g_strsplit (settings, " ", -1);
+  guint i;
+
+  for (i = 0; list[i]; i++) {
+    g_auto (GStrv) pair = g_strsplit (list[i], "=", 2);
+
+    if (pair[0])
+      g_setenv (pair[0], pair[1], TRUE);
+  }
+}
+
+gboolean
+test_setup_software (const gchar *settings)
+{
+  test_set_environment (settings);
+  g_setenv ("VKGDR_DRIVER", "software", TRUE);
+  test_context = gst_vkgdr_context_new (-1, NULL);
+  return test_context != NULL;
+}
+
 GstHarness *
 test_harness_new (GstElement *element)
 {
@@ -171,6 +194,83 @@ test_stream_new (GstVkgdrContext *context)
 
   fail_unless (stream != NULL, "%s", error ? error->message : "");
   return stream;
+}
+
+GstBufferPool *
+test_pool_new (const gchar *caps, guint size, guint min, guint max)
+{
+  GstBufferPool *pool = gst_vkgdr_buffer_pool_new (test_context);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  g_autoptr (GstCaps) parsed = caps ? gst_caps_from_string (caps) : NULL;
+
+  gst_buffer_pool_config_set_params (config, parsed, size, min, max);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+  return pool;
+}
+
+GstBuffer *
+test_pool_acquire (GstBufferPool *pool)
+{
+  GstBuffer *buffer = NULL;
+
+  fail_unless_equals_int (
+      gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_OK);
+  return buffer;
+}
+
+void
+test_pool_free (GstBufferPool *pool)
+{
+  gst_buffer_pool_set_active (pool, FALSE);
+  gst_object_unref (pool);
+}
+
+guint64
+test_device_pointer (GstBuffer *buffer)
+{
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+  guint64 pointer;
+  GstMapInfo map;
+
+  if (gst_is_vkgdr_memory (memory))
+    return gst_vkgdr_memory_get_device_pointer (memory);
+  if (!gst_vkgdr_is_cuda_memory (memory))
+    return 0;
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ | GST_MAP_VKGDR));
+  pointer = (guintptr) map.data;
+  gst_memory_unmap (memory, &map);
+  return pointer;
+}
+
+void
+test_add_probe (GstElement *bin, const gchar *name, const gchar *pad,
+    GstPadProbeType type, GstPadProbeCallback callback, gpointer user_data)
+{
+  g_autoptr (GstPad) p =
+      gst_element_get_static_pad (test_find (bin, name), pad);
+
+  fail_unless (p != NULL, "%s:%s", name, pad);
+  gst_pad_add_probe (p, type, callback, user_data, NULL);
+}
+
+static GstPadProbeReturn
+note_pointer (GstPad *pad, GstPadProbeInfo *info, gpointer pointers)
+{
+  guint64 pointer = test_device_pointer (GST_PAD_PROBE_INFO_BUFFER (info));
+
+  g_array_append_val ((GArray *) pointers, pointer);
+  return GST_PAD_PROBE_OK;
+}
+
+GArray *
+test_note_pointers (GstElement *bin, const gchar *name, const gchar *pad)
+{
+  GArray *pointers = g_array_new (FALSE, FALSE, sizeof (guint64));
+
+  test_add_probe (
+      bin, name, pad, GST_PAD_PROBE_TYPE_BUFFER, note_pointer, pointers);
+  return pointers;
 }
 
 GstVkgdrFunction *
@@ -338,6 +438,23 @@ test_assert_device (GstMemory *memory, guint seed)
   fail_unless (test_matches (data, memory->size, seed));
 }
 
+guint8 *
+test_buffer_bytes (GstBuffer *buffer, gsize *size)
+{
+  gpointer data;
+
+  gst_buffer_extract_dup (buffer, 0, -1, &data, size);
+  return data;
+}
+
+void
+test_assert_says (GError *error, const gchar *parts)
+{
+  fail_unless (error != NULL, "there is no error, instead of: %s", parts);
+  test_assert_contains (error->message, parts);
+  g_error_free (error);
+}
+
 void
 test_assert_error (GError **error, gint code)
 {
@@ -406,6 +523,31 @@ test_launch (const gchar *format, ...)
   return pipeline;
 }
 
+GstElement *
+test_find (GstElement *bin, const gchar *name)
+{
+  g_autoptr (GstElement) element = gst_bin_get_by_name (GST_BIN (bin), name);
+
+  fail_unless (element != NULL, "there is no %s", name);
+  return element;
+}
+
+GstVkgdrContext *
+test_context_of (GstElement *bin, const gchar *name)
+{
+  return gst_vkgdr_base_transform_get_context (
+      GST_VKGDR_BASE_TRANSFORM (test_find (bin, name)));
+}
+
+void
+test_preroll (GstElement *pipeline)
+{
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  fail_unless_equals_int (
+      gst_element_get_state (pipeline, NULL, NULL, 50 * GST_SECOND),
+      GST_STATE_CHANGE_SUCCESS);
+}
+
 static void
 fail_with_message (GstMessage *message)
 {
@@ -416,12 +558,13 @@ fail_with_message (GstMessage *message)
   fail ("%s (%s)", error->message, debug ? debug : "");
 }
 
-GError *
-test_play_result (GstElement *pipeline)
+/* Plays until the end or until an error, which it returns. */
+static GError *
+play_until_result (GstElement *pipeline)
 {
   g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstMessage) message = NULL;
   GError *error = NULL;
-  GstMessage *message;
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   message = gst_bus_timed_pop_filtered (
@@ -429,7 +572,22 @@ test_play_result (GstElement *pipeline)
   fail_unless (message != NULL, "neither an error nor an end");
   if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
     gst_message_parse_error (message, &error, NULL);
-  gst_message_unref (message);
+  return error;
+}
+
+void
+test_play_on (GstElement *pipeline)
+{
+  GError *error = play_until_result (pipeline);
+
+  fail_unless (error == NULL, "%s", error ? error->message : "");
+}
+
+GError *
+test_play_result (GstElement *pipeline)
+{
+  GError *error = play_until_result (pipeline);
+
   gst_element_set_state (pipeline, GST_STATE_NULL);
   return error;
 }

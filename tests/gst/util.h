@@ -63,6 +63,13 @@ GstHarness *test_harness_parse (const gchar *description);
 /* Makes an element or a pipeline use @context. */
 void test_set_context (GstElement *element, GstVkgdrContext *context);
 
+/* Sets environment variables: "NAME=value NAME=value". */
+void test_set_environment (const gchar *settings);
+
+/* The same, and makes @test_context a context of the software device. Returns
+ * FALSE if there is no such device. */
+gboolean test_setup_software (const gchar *settings);
+
 /* Returns a number of the property `stats` of @element, or of the element @name
  * in @bin. Fails the test if there is none. */
 guint64 test_stat (GstElement *element, const gchar *field);
@@ -76,6 +83,26 @@ void test_run_again (const gchar *name, const gchar *value);
 const gchar *test_again (void);
 
 GstVkgdrStream *test_stream_new (GstVkgdrContext *context);
+
+/* A pool of @test_context that is active. @caps may be NULL. The pool is
+ * stopped when the test frees it. */
+GstBufferPool *test_pool_new (
+    const gchar *caps, guint size, guint min, guint max);
+GstBuffer *test_pool_acquire (GstBufferPool *pool);
+void test_pool_free (GstBufferPool *pool);
+
+/* Returns the device pointer of the first memory of @buffer, also of memory of
+ * GStreamer's CUDA elements, or 0. */
+guint64 test_device_pointer (GstBuffer *buffer);
+
+/* Returns an array (guint64) to which test_device_pointer () of each buffer is
+ * appended that passes the pad of the element @name. */
+GArray *test_note_pointers (
+    GstElement *bin, const gchar *name, const gchar *pad);
+
+/* Adds a probe to the pad of the element @name. */
+void test_add_probe (GstElement *bin, const gchar *name, const gchar *pad,
+    GstPadProbeType type, GstPadProbeCallback callback, gpointer user_data);
 
 /* The kernel of @source, CUDA source with one kernel. */
 GstVkgdrFunction *test_function_new (
@@ -109,6 +136,13 @@ void test_write (GstMemory *memory, guint seed);
 void test_assert_read (GstMemory *memory, guint seed);
 void test_assert_device (GstMemory *memory, guint seed);
 
+/* Copies the content of a buffer. The caller frees it. */
+guint8 *test_buffer_bytes (GstBuffer *buffer, gsize *size);
+
+/* Fails the test unless there is an error whose message contains @parts (see
+ * test_contains ()). Frees it. */
+void test_assert_says (GError *error, const gchar *parts);
+
 /* Fails the test unless @error is GST_VKGDR_ERROR and @code. Clears it. */
 void test_assert_error (GError **error, gint code);
 
@@ -127,6 +161,19 @@ void test_assert_fds (guint expected);
 
 /* Parses a pipeline. Fails the test if it cannot be parsed. */
 GstElement *test_launch (const gchar *format, ...) G_GNUC_PRINTF (1, 2);
+
+/* Returns the element @name of @bin, to which @bin keeps a reference. */
+GstElement *test_find (GstElement *bin, const gchar *name);
+
+/* Returns the context that this element has. */
+GstVkgdrContext *test_context_of (GstElement *bin, const gchar *name);
+
+/* Waits until the pipeline is in PAUSED. Fails the test if it does not get
+ * there. */
+void test_preroll (GstElement *pipeline);
+
+/* Plays to the end, and lets the pipeline in PLAYING. */
+void test_play_on (GstElement *pipeline);
 
 /* Plays to the end. Fails the test on an error. */
 void test_play (GstElement *pipeline);
