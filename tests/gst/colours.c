@@ -214,13 +214,17 @@ TEST_LOOP (tensor, N_KINDS)
 /* --- what the caps of the output say ---------------------------------------
  */
 
+#define DISPLAY \
+  "mastering-display-info=(string)35400:14600:8500:39850:6550:2300:15635:" \
+  "16450:10000000:50,content-light-level=(string)1000:50"
+
 /* BT.709 in standard definition, full range, HDR, and RGB of limited range. */
 static const struct {
   const gchar *format, *colorimetry;
 } inputs[] = {
   { "NV12", "bt709" },
   { "I420", "1:4:16:4" },
-  { "P010_10LE", "bt2100-pq" },
+  { "P010_10LE", "bt2100-pq," DISPLAY },
   { "P010_10LE", "bt2100-hlg" },
   { "RGBA", "2:1:5:1" },
   { "RGBA", "sRGB" },
@@ -231,13 +235,18 @@ static const struct {
 static const gchar *const outputs[] = { "RGBA", "ARGB64", "NV12", "P010_10LE",
   "AYUV", "GRAY8" };
 
-/* Returns the colorimetry of the output of @element. */
+/* Returns the colorimetry of the output of @element. The caller frees
+ * *@display, the caps' description of the display. */
 static GstVideoColorimetry
-get_output_colours (const gchar *element, const gchar *in, const gchar *format)
+get_output_colours (
+    const gchar *element, const gchar *in, const gchar *format, gchar **display)
 {
+  static const gchar *const fields[] = { "mastering-display-info",
+    "content-light-level" };
   g_autoptr (GstHarness) h = test_harness_parse (element);
   GstVideoInfo info;
   g_autoptr (GstCaps) caps = gst_caps_from_string (in);
+  GstStructure *s;
 
   fail_unless (gst_video_info_from_caps (&info, caps));
   gst_harness_set_sink_caps (h, gst_caps_new_simple ("video/x-raw", "format",
@@ -247,6 +256,9 @@ get_output_colours (const gchar *element, const gchar *in, const gchar *format)
   caps = gst_pad_get_current_caps (h->sinkpad);
   fail_unless (caps != NULL, "%s %s %s", element, in, format);
   fail_unless (gst_video_info_from_caps (&info, caps));
+  s = gst_caps_get_structure (caps, 0);
+  *display = g_strdup_printf ("%s %s", gst_structure_get_string (s, fields[0]),
+      gst_structure_get_string (s, fields[1]));
   return info.colorimetry;
 }
 
@@ -254,14 +266,18 @@ static void
 check_caps (guint i, const gchar *format)
 {
   g_autofree gchar *in = make_caps (inputs[i].format, inputs[i].colorimetry);
+  g_autofree gchar *display = NULL, *wanted = NULL;
   GstVideoColorimetry have = get_output_colours (
-      "vkgdrupload ! cudafilter kernel=convert ! vkgdrdownload", in, format);
-  GstVideoColorimetry want = get_output_colours ("videoconvert", in, format);
+      "vkgdrupload ! cudafilter kernel=convert ! vkgdrdownload", in, format,
+      &display);
+  GstVideoColorimetry want =
+      get_output_colours ("videoconvert", in, format, &wanted);
 
   fail_unless (gst_video_colorimetry_is_equal (&have, &want),
       "%s to %s: %d:%d:%d:%d, not %d:%d:%d:%d", in, format, have.range,
       have.matrix, have.transfer, have.primaries, want.range, want.matrix,
       want.transfer, want.primaries);
+  fail_unless_equals_string (display, wanted);
 }
 
 TEST_LOOP (caps, G_N_ELEMENTS (inputs))

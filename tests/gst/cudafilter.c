@@ -368,6 +368,31 @@ TEST (source_in_another_encoding)
       SET ("location", "FOLDER/kernel.cu"), .red = 7 });
 }
 
+/* So may the name of a file, but messages are UTF-8. */
+TEST (file_name_in_another_encoding)
+{
+  g_autofree gchar *path = g_strdup_printf ("/tmp/vkgdr-%d-Gr\xfc\xdf"
+                                            "e.cu",
+      getpid ());
+  guint i;
+
+  for (i = 0; i < 2; i++) {
+    g_autoptr (GstElement) pipeline =
+        test_launch ("fakesrc ! cudafilter location=none name=f ! fakesink");
+    g_autoptr (GstElement) filter =
+        gst_bin_get_by_name (GST_BIN (pipeline), "f");
+    g_autoptr (GError) error = NULL;
+
+    g_object_set (filter, "location", path, NULL);
+    error = test_play_error (pipeline);
+    test_assert_contains (
+        error->message, i ? "does not compile" : "No such file");
+    fail_unless (g_utf8_validate (error->message, -1, NULL));
+    fail_unless (g_file_set_contents (path, "__global__ nonsense", -1, NULL));
+  }
+  g_unlink (path);
+}
+
 /* Parameters that were set with a kernel that does not compile are used with
  * the next kernel. */
 TEST (kernel_and_params_that_fail_together)

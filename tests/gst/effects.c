@@ -70,6 +70,7 @@ static const struct {
   const gchar *colorimetry;
 } formats[] = {
   { GST_VIDEO_FORMAT_RGBA, NULL },
+  { GST_VIDEO_FORMAT_RGBA, "2:1:5:1" },
   { GST_VIDEO_FORMAT_BGRA, "sRGB" },
   { GST_VIDEO_FORMAT_RGBx, NULL },
   { GST_VIDEO_FORMAT_BGRx, NULL },

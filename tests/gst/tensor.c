@@ -568,6 +568,21 @@ TEST (crop_by_a_filter)
   fail_unless_equals_int (frame->region_height, 26);
 }
 
+/* A size of 0 is one that is not known yet. */
+TEST (caps_with_a_dynamic_size)
+{
+  g_autoptr (GstCaps) caps =
+      gst_caps_from_string ("tensor/strided,dims=<0,3>,type=float32");
+  g_autofree gint *dims = NULL;
+  GstVkgdrTensorType type;
+  guint n;
+
+  fail_unless (gst_vkgdr_tensor_caps_parse (caps, &type, &dims, &n, NULL));
+  fail_unless_equals_int (n, 2);
+  fail_unless_equals_int (dims[0], 0);
+  fail_unless_equals_int (dims[1], 3);
+}
+
 /* --- errors and seeks ---------------------------------------------------- */
 
 static const struct {
@@ -581,6 +596,7 @@ static const struct {
   { "mean=\"<0.5,abc,0.5>\"", "mean of channel 1 is not" },
   { "mean=\"<0.1,0.2>\"", "mean has 2 values" },
   { "std=\"<1.0,1.0,1.0,1.0,1.0>\"", "std has 5 values" },
+  { "batch=4096 width=32767 height=32767", "set a smaller batch" },
   { "! tensor/strided(memory:VkgdrMemory),type=int8", "does not accept" },
 };
 

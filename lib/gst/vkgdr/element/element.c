@@ -551,7 +551,8 @@ gst_vkgdr_element_post_error (GstElement *element, const GError *error)
   }
   get_gst_error (error, &domain, &code);
   gst_element_message_full (element, GST_MESSAGE_ERROR, domain, code,
-      g_strdup (error->message), NULL, __FILE__, GST_FUNCTION, __LINE__);
+      g_utf8_make_valid (error->message, -1), NULL, __FILE__, GST_FUNCTION,
+      __LINE__);
 }
 
 /**

@@ -236,14 +236,16 @@ gst_vkgdr_kernel_new_from_file (GstVkgdrContext *context, const gchar *path,
 {
   GstVkgdrKernel *self;
   GBytes *image;
-  gchar *text;
+  gchar *name, *text;
 
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
   g_return_val_if_fail (path != NULL, NULL);
 
-  image = gst_vkgdr_module_read (context, path, options, &text, error);
-  self = kernel_new_compiled (context, image, text, path, entry, error);
+  name = g_filename_display_name (path);
+  image = gst_vkgdr_module_read (context, path, name, options, &text, error);
+  self = kernel_new_compiled (context, image, text, name, entry, error);
   g_free (text);
+  g_free (name);
   return self;
 }
 
@@ -271,7 +273,7 @@ gchar **
 gst_vkgdr_kernel_list_include_files (
     const gchar *path, GstVkgdrCompileOptions *options, GError **error)
 {
-  gchar **files = NULL, *folder, *text;
+  gchar **files = NULL, *name, *folder, *text;
   GBytes *content;
 
   g_return_val_if_fail (path != NULL, NULL);
@@ -279,8 +281,9 @@ gst_vkgdr_kernel_list_include_files (
   content = gst_vkgdr_image_read (path, error);
   if (!content)
     return NULL;
+  name = g_filename_display_name (path);
   if (gst_vkgdr_image_get_kind (content) == GST_VKGDR_IMAGE_SOURCE) {
-    GstVkgdrCompilerInput input = { NULL, path, NULL, options, FALSE };
+    GstVkgdrCompilerInput input = { NULL, name, NULL, options, FALSE };
 
     input.folder = folder = g_path_get_dirname (path);
     input.text = text = g_strndup (
@@ -288,9 +291,10 @@ gst_vkgdr_kernel_list_include_files (
     files = gst_vkgdr_compiler_list_includes (&input, error);
     g_free (text);
     g_free (folder);
-  } else if (gst_vkgdr_image_check_kind (content, path, error)) {
+  } else if (gst_vkgdr_image_check_kind (content, name, error)) {
     files = g_new0 (gchar *, 1);
   }
+  g_free (name);
   g_bytes_unref (content);
   return files;
 }

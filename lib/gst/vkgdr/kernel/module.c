@@ -293,13 +293,14 @@ gst_vkgdr_module_compile (GstVkgdrContext *context, const gchar *text,
 
 GBytes *
 gst_vkgdr_module_read (GstVkgdrContext *context, const gchar *path,
-    GstVkgdrCompileOptions *options, gchar **text, GError **error)
+    const gchar *name, GstVkgdrCompileOptions *options, gchar **text,
+    GError **error)
 {
   GBytes *content = gst_vkgdr_image_read (path, error), *image;
   gchar *folder;
 
   *text = NULL;
-  if (!content || !gst_vkgdr_image_check_kind (content, path, error)) {
+  if (!content || !gst_vkgdr_image_check_kind (content, name, error)) {
     g_clear_pointer (&content, g_bytes_unref);
     return NULL;
   }
@@ -309,7 +310,7 @@ gst_vkgdr_module_read (GstVkgdrContext *context, const gchar *path,
   *text =
       g_strndup (g_bytes_get_data (content, NULL), g_bytes_get_size (content));
   image =
-      gst_vkgdr_module_compile (context, *text, path, folder, options, error);
+      gst_vkgdr_module_compile (context, *text, name, folder, options, error);
   g_free (folder);
   g_bytes_unref (content);
   return image;

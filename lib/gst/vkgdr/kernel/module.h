@@ -52,11 +52,12 @@ GBytes *gst_vkgdr_module_compile (GstVkgdrContext *context, const gchar *text,
     const gchar *label, const gchar *folder, GstVkgdrCompileOptions *options,
     GError **error);
 
-/* Returns the image in the file at @path, or compiles the source in it. Sets
- * @text to the source, which the caller frees, or to NULL if the file is an
- * image. */
+/* Returns the image in the file at @path, or compiles the source in it. @name
+ * is its path in messages. Sets @text to the source, which the caller frees, or
+ * to NULL if the file is an image. */
 GBytes *gst_vkgdr_module_read (GstVkgdrContext *context, const gchar *path,
-    GstVkgdrCompileOptions *options, gchar **text, GError **error);
+    const gchar *name, GstVkgdrCompileOptions *options, gchar **text,
+    GError **error);
 
 /* Returns whether @image is complete. If not, sets @error. */
 gboolean gst_vkgdr_module_check_image (
