@@ -141,20 +141,21 @@ convert_420 (const VkgdrFrame &in, const VkgdrFrame &out, int x, int y)
   const unsigned char *cb = vkgdr_address (in, 1, x, y);
   const unsigned char *cr = vkgdr_address (in, 2, x, y);
   float scale = in.component[0].scale;
-  unsigned int order = convert_order (out);
+  unsigned int order = convert_order (out), four[2];
   VkgdrRgba colour[2];
 
+  /* Before the first store, so that all loads wait together. */
+  for (int row = 0; row < 2; row++)
+    four[row] = *(const unsigned int *) (luma + row * in.plane[0].stride);
   for (int i = 0; i < 2; i++)
     colour[i] = convert_chroma (
         in, cb[i * in.component[1].step], cr[i * in.component[2].step]);
   for (int row = 0; row < 2; row++) {
-    unsigned int four =
-        *(const unsigned int *) (luma + row * in.plane[0].stride);
     VkgdrWords pixels;
 
     for (int i = 0; i < 4; i++)
       pixels.word[i] = convert_pack (
-          (float) (four >> 8 * i & 255), colour[i / 2], scale, order);
+          (float) (four[row] >> 8 * i & 255), colour[i / 2], scale, order);
     *vkgdr_words (out, x, y + row) = pixels;
   }
 }

@@ -662,8 +662,11 @@ vkgdr_get_pixel (const VkgdrFrame &f, int x, int y, int v[VKGDR_MAX_PLANES])
       v[c] = (int) (p >> vkgdr_shift4 (f, c) & 255);
     return;
   }
-  for (int c = 0; c < VKGDR_MAX_PLANES; c++)
-    v[c] = c < f.n_components ? vkgdr_get (f, c, x, y) : 0;
+  /* Without a loop, all compilers keep the samples in registers. */
+  v[0] = vkgdr_get (f, 0, x, y);
+  v[1] = f.n_components > 1 ? vkgdr_get (f, 1, x, y) : 0;
+  v[2] = f.n_components > 2 ? vkgdr_get (f, 2, x, y) : 0;
+  v[3] = f.n_components > 3 ? vkgdr_get (f, 3, x, y) : 0;
 }
 
 /* Sample v of component c as a fraction: from black 0 to white 1; around 0 for

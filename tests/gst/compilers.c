@@ -232,6 +232,20 @@ check_tensor_image (GstVkgdrTensorVariant variant, const gchar *format)
   fail_unless (g_array_index (sizes, gsize, 1) == sizeof (VkgdrTensorJob));
 }
 
+/* A kernel whose threads copied the frames from the parameters to their local
+ * memory would be several times slower. */
+static void
+check_local_memory (GBytes *image, const gchar *name)
+{
+  const gchar *local =
+      strstr (g_bytes_get_data (image, NULL), "__local_depot0[");
+  guint64 size =
+      local ? g_ascii_strtoull (strchr (local, '[') + 1, NULL, 10) : 0;
+
+  fail_unless (size < sizeof (VkgdrFrame),
+      "%s: %" G_GUINT64_FORMAT " bytes of local memory", name, size);
+}
+
 TEST (built_images_have_the_kernels)
 {
   const GstEffect *effect;
@@ -244,6 +258,7 @@ TEST (built_images_have_the_kernels)
     fail_unless_equals_int (
         gst_vkgdr_image_get_kind (image), GST_VKGDR_IMAGE_PTX);
     check_image (image, effect->name);
+    check_local_memory (image, effect->name);
   }
 }
 

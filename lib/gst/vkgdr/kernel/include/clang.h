@@ -18,7 +18,9 @@
 #include <stdint.h>
 
 #define __global__ __attribute__ ((global))
-#define __device__ __attribute__ ((device))
+/* Always inline: a function that gets a VkgdrFrame by reference would make each
+ * thread copy the frame from the parameters to its local memory. */
+#define __device__ __attribute__ ((device, always_inline))
 #define __host__ __attribute__ ((host))
 #define __shared__ __attribute__ ((shared))
 #define __constant__ __attribute__ ((constant))
