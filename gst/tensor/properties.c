@@ -238,8 +238,8 @@ gst_vkgdr_tensor_install_properties (GObjectClass *object_class)
    *
    * Statistics since the element was started, all uint64: the fields `frames`
    * (input frames), `batches`, `repeated` and `left-out` (for missing frames),
-   * and `kernel-time`, the mean time in nanoseconds that the device worked on a
-   * frame (0 before the first result).
+   * and `kernel-time`, the median of the last times in nanoseconds that the
+   * device worked on a frame (0 before the first result).
    *
    * Since: 0.2
    */

@@ -420,7 +420,9 @@ vkgdr_get (const VkgdrFrame &f, int c, int x, int y)
 /**
  * vkgdr_put: sets the sample of component c at pixel (x, y); a value outside
  * 0 to vkgdr_max() is clamped. Threads may set different samples at the same
- * time, in all formats
+ * time, in all formats: samples that do not have bytes of their own are set by
+ * atomic operations on aligned words of four bytes, whose other bits do not
+ * change
  */
 __device__ inline void
 vkgdr_put (const VkgdrFrame &f, int c, int x, int y, int value)

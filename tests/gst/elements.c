@@ -162,7 +162,7 @@ TEST (figures)
   check_figures ("identity drop-allocation=true", "auto", "bytes-copied");
 }
 
-/* kernel-time is the mean of the times that the device has measured, as soon as
+/* kernel-time is the median of the times that the device has measured, as soon as
  * it has measured one. */
 TEST (kernel_time)
 {

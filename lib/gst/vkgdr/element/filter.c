@@ -39,10 +39,11 @@
  * buffer. #GstVkgdrFilterClass.filter_cpu is for work on the CPU.
  *
  * #GstVkgdrBaseTransform:stats has the fields `frames` and `kernel-time`, both
- * uint64. `kernel-time` is the mean time in nanoseconds that the device worked
- * on a buffer; it is 0 before the first result, and if the CPU does the work.
- * After the first measurements, most buffers are not measured, because that
- * costs time.
+ * uint64. `kernel-time` is the median of the last times in nanoseconds that the
+ * device worked on a buffer; it is 0 before the first result, and if the CPU
+ * does the work. If the device has nothing else to do, it includes the time
+ * that the CPU needs to launch the kernel, some microseconds. After the first
+ * measurements, most buffers are not measured, because that costs time.
  *
  * The functions of a subclass are called in the streaming thread.
  *

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/timer.c: see sync/timer.h
+ * kernel/timer.c: see kernel/timer.h
  */
+
+#include <stdlib.h>
+#include <string.h>
 
 #include "kernel/timer.h"
 
-/* The first measurements are made as soon as possible, so that there is a
- * result soon. Later at most one is made in INTERVAL microseconds, because an
- * event costs as much as a small kernel. */
-#define FIRST 16
+/* The result is that of the last N_LAST measurements. The first ones are made
+ * as soon as possible, so that there is a result soon. Later at most one is
+ * made in INTERVAL microseconds, because an event costs as much as a small
+ * kernel. */
+#define N_LAST 16
 #define INTERVAL (100 * G_TIME_SPAN_MILLISECOND)
 
 struct _GstVkgdrTimer {
@@ -17,9 +21,9 @@ struct _GstVkgdrTimer {
   gboolean is_pending; /* both are recorded, and were not reached yet */
   gint64 last;         /* time of the last measurement */
 
-  GMutex lock; /* for the fields below */
-  gdouble total_ms;
-  guint64 n;
+  GMutex lock;          /* for the fields below */
+  gfloat times[N_LAST]; /* milliseconds */
+  guint64 n;            /* measurements since the start */
 };
 
 GstVkgdrTimer *
@@ -70,8 +74,7 @@ fetch (GstVkgdrTimer *timer, const vkgdr_cuda *cuda)
   if (cuda->cuEventElapsedTime (&ms, timer->begin, timer->end)
       == CUDA_SUCCESS) {
     g_mutex_lock (&timer->lock);
-    timer->total_ms += ms;
-    timer->n++;
+    timer->times[timer->n++ % N_LAST] = ms;
     g_mutex_unlock (&timer->lock);
   }
   return TRUE;
@@ -85,7 +88,7 @@ gst_vkgdr_timer_begin (GstVkgdrTimer *timer, GstVkgdrStream *stream)
   gboolean ok;
 
   if (!timer->begin || !timer->end
-      || (timer->n >= FIRST && now - timer->last < INTERVAL)
+      || (timer->n >= N_LAST && now - timer->last < INTERVAL)
       || !gst_vkgdr_context_push (timer->context, NULL))
     return FALSE;
   timer->last = now;
@@ -109,14 +112,27 @@ gst_vkgdr_timer_end (GstVkgdrTimer *timer, GstVkgdrStream *stream)
   gst_vkgdr_context_pop (timer->context);
 }
 
+static gint
+compare (gconstpointer a, gconstpointer b)
+{
+  gfloat x = *(const gfloat *) a, y = *(const gfloat *) b;
+
+  return (x > y) - (x < y);
+}
+
+/* The median, because the first launch of a kernel takes much longer. */
 GstClockTime
 gst_vkgdr_timer_get (GstVkgdrTimer *timer)
 {
-  GstClockTime mean = GST_CLOCK_TIME_NONE;
+  gfloat times[N_LAST];
+  guint n;
 
   g_mutex_lock (&timer->lock);
-  if (timer->n > 0)
-    mean = (GstClockTime) (timer->total_ms * GST_MSECOND / timer->n);
+  n = (guint) MIN (timer->n, N_LAST);
+  memcpy (times, timer->times, sizeof (times));
   g_mutex_unlock (&timer->lock);
-  return mean;
+  if (n == 0)
+    return GST_CLOCK_TIME_NONE;
+  qsort (times, n, sizeof (gfloat), compare);
+  return (GstClockTime) (times[n / 2] * GST_MSECOND);
 }

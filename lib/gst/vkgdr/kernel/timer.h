@@ -26,8 +26,8 @@ void gst_vkgdr_timer_free (GstVkgdrTimer *timer);
 gboolean gst_vkgdr_timer_begin (GstVkgdrTimer *timer, GstVkgdrStream *stream);
 void gst_vkgdr_timer_end (GstVkgdrTimer *timer, GstVkgdrStream *stream);
 
-/* The mean of the measured times; GST_CLOCK_TIME_NONE before the first result.
- */
+/* The median of the last times; GST_CLOCK_TIME_NONE before the first result. If
+ * the device is idle, it includes the time that the CPU needs to launch. */
 GstClockTime gst_vkgdr_timer_get (GstVkgdrTimer *timer);
 
 G_END_DECLS

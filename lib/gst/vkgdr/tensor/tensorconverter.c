@@ -207,8 +207,9 @@ gst_vkgdr_tensor_converter_prepare (GstVkgdrTensorConverter *converter,
  * gst_vkgdr_tensor_converter_get_kernel_time:
  * @converter: a converter
  *
- * Returns: the mean time in nanoseconds that the device worked on a frame, or
- *   %GST_CLOCK_TIME_NONE before the first result. Most frames are not measured
+ * Returns: the median of the last times in nanoseconds that the device worked
+ *   on a frame, or %GST_CLOCK_TIME_NONE before the first result. Most frames
+ * are not measured
  *
  * Since: 0.2
  */
