@@ -229,7 +229,8 @@ def call(function: str, parameters: str = "", kind: str = "",
     code = f"cu.{function}({uses})"
     if kind:
         code = f"convert(get{'_two' if len(kind) == 2 else ''}('{function}', '{kind}', {uses}))"
-    made: Any = eval(f"lambda {parameters}: {code}", {**globals(), "convert": convert})
+    scope = {"cu": cu, "get": get, "get_two": get_two, "convert": convert}
+    made: Any = eval(f"lambda {parameters}: {code}", scope)
     made.__name__ = made.__qualname__ = function
     return made
 
@@ -307,7 +308,7 @@ def handle_of(cls: Type[Handle]) -> Callable[[Any], Any]:
     """A function that checks the class of an object, and returns its handle."""
     def convert(value: Any) -> Any:
         if not isinstance(value, cls):
-            raise TypeError(f"a {cls.__name__} is needed, not {type(value).__name__}")
+            raise TypeError(f"expected {cls.__name__}, not {type(value).__name__}")
         return value.handle
 
     return convert

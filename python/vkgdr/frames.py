@@ -193,7 +193,7 @@ class FramePlane:
             raise VkgdrError(
                 "the CPU cannot address this memory: copy the plane with PyTorch or CuPy")
         self._owner.wait()
-        return self._interface(data=(self.host_ptr, self._owner._is_read_only))
+        return self._interface(data=(self.host_ptr, self._owner.is_read_only))
 
     def __dlpack_device__(self) -> Tuple[int, int]:
         return _CUDA, self._owner._device
@@ -226,7 +226,7 @@ class _Owner:
     :param keeper: the connection or the server, which has to live as long
     """
 
-    _is_read_only = True
+    is_read_only = True
 
     def __init__(self, handle: Any, device: int, keeper: Any, give_back: Callable[..., None],
                  *arguments: Any) -> None:
@@ -257,7 +257,7 @@ class _Owner:
         return handle
 
     def wait(self) -> None:
-        if not lib.vkgdr_frame_invalidate(self._live()):
+        if self.is_read_only and not lib.vkgdr_frame_invalidate(self._live()):
             raise failure()
 
 
@@ -421,13 +421,6 @@ class Frames:
 # --- the server --------------------------------------------------------------------
 
 
-class _Writable(_Owner):
-    _is_read_only = False
-
-    def wait(self) -> None:
-        pass
-
-
 def _cancel(close: Any, server: int, buffer: Any, used: List[bool]) -> None:
     if close.alive:  # the end of a server frees its buffers
         lib.vkgdr_frame_server_cancel(server, buffer)
@@ -438,8 +431,9 @@ class FrameBuffer:
 
     def __init__(self, server: "FrameServer", pointer: Any) -> None:
         self._server = server
-        self._owner = _Writable(pointer, server._device, server, _cancel, server._finalizer,
-                                server._handle)
+        self._owner = _Owner(pointer, server._device, server, _cancel, server._finalizer,
+                             server._handle)
+        self._owner.is_read_only = False
         format = server._format
         self.planes = [
             FramePlane(self._owner, pointer.contents.planes[i], format.planes[i])

@@ -197,27 +197,7 @@ class DeviceArray:
         return _new_capsule(tensor, _NAME, _destructor)
 
 
-class _Mappings:
-    """The mappings of a buffer's memories, each of which is mapped at its first use."""
-
-    def __init__(self, buffer: Gst.Buffer, flags: Gst.MapFlags, stream: Any = None) -> None:
-        self._buffer = buffer
-        self._flags = Gst.MapFlags(flags)
-        self._stream = stream
-        self._made: Dict[int, "GstVkgdr.Mapping"] = {}
-
-    def get(self, index: int) -> "GstVkgdr.Mapping":
-        if index not in self._made:
-            memory = self._buffer.peek_memory(index)
-            self._made[index] = _map(memory, self._flags, self._buffer, self._stream)
-        return self._made[index]
-
-    def unmap(self) -> None:
-        for mapping in self._made.values():
-            mapping.unmap()
-
-
-def _map(
+def map_memory(
     memory: Gst.Memory, flags: Gst.MapFlags, buffer: Optional[Gst.Buffer], stream: Any
 ) -> "GstVkgdr.Mapping":
     if stream is not None:
@@ -240,10 +220,12 @@ def device_arrays(
     :param stream: of any library, which orders the use of the arrays, so that nothing
       waits on the CPU; without it, the content is complete when the function returns
     """
-    mappings = _Mappings(buffer, flags | MAP_VKGDR, stream)
-    return tuple(
-        DeviceArray(mappings.get(where.memory), where)
-        for where in layout.layouts(buffer, format))
+    places = layout.layouts(buffer, format)
+    mappings = {  # each memory is mapped once
+        index: map_memory(buffer.peek_memory(index), flags | MAP_VKGDR, buffer, stream)
+        for index in {where.memory for where in places}
+    }
+    return tuple(DeviceArray(mappings[where.memory], where) for where in places)
 
 
 def device_array(
@@ -257,10 +239,11 @@ def device_array(
     if isinstance(source, Gst.Memory):
         if format is not None:
             raise ValueError("a memory is an array of bytes, and has no format: use a buffer")
-        mapping = _map(source, flags | MAP_VKGDR, None, stream)
+        mapping = map_memory(source, flags | MAP_VKGDR, None, stream)
         return DeviceArray(mapping, layout.Layout(0, (mapping.get_size(),), (1,)))
     where = layout.single(layout.layouts(source, format))
-    return DeviceArray(_Mappings(source, flags | MAP_VKGDR, stream).get(where.memory), where)
+    memory = source.peek_memory(where.memory)
+    return DeviceArray(map_memory(memory, flags | MAP_VKGDR, source, stream), where)
 
 
 class mapped:  # noqa: N801
@@ -277,21 +260,22 @@ class mapped:  # noqa: N801
         self, buffer: Gst.Buffer, format: layout.Format = None,
         flags: Gst.MapFlags = Gst.MapFlags.READ,
     ) -> None:
-        flags = Gst.MapFlags(flags)
-        if flags & MAP_VKGDR:
+        self._buffer, self._flags = buffer, Gst.MapFlags(flags)
+        if self._flags & MAP_VKGDR:
             raise ValueError("arrays of NumPy are on the host: use device_arrays() for the device")
         import_numpy()
-        self._is_writable = bool(flags & Gst.MapFlags.WRITE)
-        self._mappings = _Mappings(buffer, flags)
+        self._mappings: Dict[int, "GstVkgdr.Mapping"] = {}
         self._layouts = layout.layouts(buffer, format)
         self._arrays: List[Any] = []
 
     def __enter__(self) -> Tuple[Any, ...]:
         try:
             for where in self._layouts:
-                mapping = self._mappings.get(where.memory)
-                self._arrays.append(
-                    host_array(mapping.get_pointer(), where, mapping, self._is_writable))
+                mapping = self._mappings.get(where.memory) or map_memory(
+                    self._buffer.peek_memory(where.memory), self._flags, self._buffer, None)
+                self._mappings[where.memory] = mapping
+                self._arrays.append(host_array(mapping.get_pointer(), where, mapping,
+                                               bool(self._flags & Gst.MapFlags.WRITE)))
         except BaseException:
             self.__exit__()
             raise
@@ -300,8 +284,9 @@ class mapped:  # noqa: N801
     def __exit__(self, *exc: object) -> None:
         for array in self._arrays:
             array.flags.writeable = False
-        self._arrays = []
-        self._mappings.unmap()
+        for mapping in self._mappings.values():
+            mapping.unmap()
+        self._arrays, self._mappings = [], {}
 
 
 def host_array(address: int, where: layout.Layout, owner: Any, is_writable: bool) -> Any:

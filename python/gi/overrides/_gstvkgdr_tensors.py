@@ -89,8 +89,8 @@ class TensorBatch(DeviceArray):
         where = layouts.single(layouts.layouts(self._buffer, self._caps))
         where = where._replace(shape=(len(self.frames),) + where.shape[1:])
         flags = Gst.MapFlags(Gst.MapFlags.READ | MAP_VKGDR)
-        mappings = arrays._Mappings(self._buffer, flags, stream)
-        super().__init__(mappings.get(where.memory), where)
+        memory = self._buffer.peek_memory(where.memory)
+        super().__init__(arrays.map_memory(memory, flags, self._buffer, stream), where)
 
     def close(self) -> None:
         """Ends the use of the memory by this object, but not by objects that were made of
