@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * context.c: the primary context, other contexts, and each thread's stack of
- * contexts
+ * context.c: the primary context and other contexts
  *
  * Streams, events, modules and memory belong to a context, and are destroyed
  * with it. The functions that destroy them are in their own files.
@@ -9,17 +8,8 @@
 
 #include "private.h"
 
-/* The maximum number of contexts on a thread's stack. A program that pushes
- * more has a leak. */
-#define STACK_MAX 64
-
 /* The default stack size in bytes of a kernel's thread on a GPU. */
 #define DEFAULT_STACK_SIZE 1024
-
-typedef struct {
-  CUcontext item[STACK_MAX]; /* with references */
-  int n;
-} context_stack;
 
 typedef struct {
   CUcontext context;
@@ -32,100 +22,6 @@ static struct CUctx_st first_primary = { .is_primary = true };
 static CUcontext primary = &first_primary;
 static unsigned int primary_refs;
 static bool primary_stopping;
-
-static pthread_once_t key_once = PTHREAD_ONCE_INIT;
-static pthread_key_t key;
-
-CUcontext
-sc_context_ref_locked (CUcontext context)
-{
-  if (!context->is_primary)
-    context->handle.refs++;
-  return context;
-}
-
-CUresult
-sc_context_unref_locked (CUcontext context)
-{
-  CUresult error = context->error;
-
-  if (!context->is_primary && --context->handle.refs == 0)
-    sc_handle_free (context);
-  return error;
-}
-
-static void
-stack_free (void *data)
-{
-  context_stack *stack = data;
-
-  sc_lock ();
-  while (stack->n > 0)
-    sc_context_unref_locked (stack->item[--stack->n]);
-  sc_unlock ();
-  free (stack);
-}
-
-static void
-make_key (void)
-{
-  pthread_key_create (&key, stack_free);
-}
-
-static context_stack *
-get_stack (void)
-{
-  context_stack *stack;
-
-  pthread_once (&key_once, make_key);
-  stack = pthread_getspecific (key);
-  if (stack != NULL)
-    return stack;
-  stack = calloc (1, sizeof *stack);
-  if (stack != NULL && pthread_setspecific (key, stack) != 0) {
-    free (stack);
-    return NULL;
-  }
-  return stack;
-}
-
-static CUcontext
-stack_top (void)
-{
-  context_stack *stack = get_stack ();
-
-  return stack != NULL && stack->n > 0 ? stack->item[stack->n - 1] : NULL;
-}
-
-static CUresult
-stack_push_locked (CUcontext context)
-{
-  context_stack *stack = get_stack ();
-
-  if (stack == NULL || stack->n == STACK_MAX)
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  stack->item[stack->n++] = sc_context_ref_locked (context);
-  return CUDA_SUCCESS;
-}
-
-CUresult
-sc_current_locked (CUcontext *context)
-{
-  CUcontext top = stack_top ();
-
-  if (top == NULL || !top->alive)
-    return CUDA_ERROR_INVALID_CONTEXT;
-  *context = top;
-  return CUDA_SUCCESS;
-}
-
-CUresult
-sc_current_usable_locked (CUcontext *context)
-{
-  CUresult result = sc_current_locked (context);
-
-  return result != CUDA_SUCCESS ? result : (*context)->error;
-}
 
 static CUresult
 context_start_locked (CUcontext context)
@@ -306,7 +202,7 @@ create (CUcontext *context, CUdevice device)
   result = context_start_locked (made);
   if (result != CUDA_SUCCESS) {
     free (made);
-  } else if ((result = stack_push_locked (made)) != CUDA_SUCCESS) {
+  } else if ((result = sc_current_push_locked (made)) != CUDA_SUCCESS) {
     context_stop_locked (made);
     sc_context_unref_locked (made);
   } else {
@@ -346,8 +242,6 @@ cuCtxCreate_v4 (CUcontext *context, const CUctxCreateParams *params,
 CUresult
 cuCtxDestroy_v2 (CUcontext context)
 {
-  context_stack *stack;
-
   SC_ENTER (cuCtxDestroy);
   sc_lock ();
   if (!sc_handle_is_live_locked (context, SC_KIND_CONTEXT)
@@ -356,12 +250,7 @@ cuCtxDestroy_v2 (CUcontext context)
     return CUDA_ERROR_INVALID_CONTEXT;
   }
   context_stop_locked (context);
-  stack = get_stack ();
-  if (stack != NULL && stack->n > 0 && stack->item[stack->n - 1] == context) {
-    stack->n--;
-    context->handle
-        .refs--; /* never the last reference: the next call drops another */
-  }
+  sc_current_drop_locked (context);
   sc_context_unref_locked (context);
   sc_unlock ();
   return CUDA_SUCCESS;
@@ -397,88 +286,6 @@ cuCtxDetach (CUcontext context)
     context->attached--;
   sc_unlock ();
   return attached ? CUDA_SUCCESS : cuCtxDestroy_v2 (context);
-}
-
-CUresult
-cuCtxGetCurrent (CUcontext *context)
-{
-  SC_ENTER (cuCtxGetCurrent);
-  if (context == NULL)
-    return CUDA_ERROR_INVALID_VALUE;
-  *context = stack_top ();
-  return CUDA_SUCCESS;
-}
-
-CUresult
-cuCtxPushCurrent_v2 (CUcontext context)
-{
-  CUresult result = CUDA_ERROR_INVALID_CONTEXT;
-
-  SC_ENTER (cuCtxPushCurrent);
-  sc_lock ();
-  if (sc_handle_is_live_locked (context, SC_KIND_CONTEXT))
-    result = stack_push_locked (context);
-  sc_unlock ();
-  return result;
-}
-
-/* Replaces the context on top of the stack. NULL removes it. */
-CUresult
-cuCtxSetCurrent (CUcontext context)
-{
-  context_stack *stack;
-  CUresult result = CUDA_SUCCESS;
-
-  SC_ENTER (cuCtxSetCurrent);
-  stack = get_stack ();
-  if (stack == NULL)
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  sc_lock ();
-  if (context != NULL && !sc_handle_is_live_locked (context, SC_KIND_CONTEXT)) {
-    result = CUDA_ERROR_INVALID_CONTEXT;
-  } else {
-    if (stack->n > 0)
-      sc_context_unref_locked (stack->item[--stack->n]);
-    if (context != NULL)
-      result = stack_push_locked (context);
-  }
-  sc_unlock ();
-  return result;
-}
-
-CUresult
-cuCtxPopCurrent_v2 (CUcontext *context)
-{
-  context_stack *stack;
-
-  SC_ENTER (cuCtxPopCurrent);
-  stack = get_stack ();
-  if (stack == NULL || stack->n == 0)
-    return CUDA_ERROR_INVALID_CONTEXT;
-  sc_lock ();
-  stack->n--;
-  if (context != NULL)
-    *context = stack->item[stack->n];
-  sc_context_unref_locked (stack->item[stack->n]);
-  sc_unlock ();
-  return CUDA_SUCCESS;
-}
-
-CUresult
-cuCtxGetDevice (CUdevice *device)
-{
-  CUcontext context;
-  CUresult result;
-
-  SC_ENTER (cuCtxGetDevice);
-  if (device == NULL)
-    return CUDA_ERROR_INVALID_VALUE;
-  sc_lock ();
-  result = sc_current_locked (&context);
-  sc_unlock ();
-  if (result == CUDA_SUCCESS)
-    *device = 0;
-  return result;
 }
 
 CUresult

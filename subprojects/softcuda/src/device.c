@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * device.c: cuInit() and the only device
+ * device.c: the only device
  *
  * The attributes of the device. Knows nothing of contexts.
  */
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,29 +15,6 @@
 #define DRIVER_VERSION 13000
 
 #define PCI_ADDRESS "0000:00:00.0"
-
-static atomic_bool initialized;
-
-bool
-sc_is_initialized (void)
-{
-  return atomic_load (&initialized);
-}
-
-CUresult
-cuInit (unsigned int flags)
-{
-  CUresult result = sc_fail_read_environment ();
-
-  if (result == CUDA_SUCCESS)
-    result = sc_fail_check (SC_CALL_cuInit);
-  if (result != CUDA_SUCCESS)
-    return result;
-  if (flags != 0)
-    return CUDA_ERROR_INVALID_VALUE;
-  atomic_store (&initialized, true);
-  return CUDA_SUCCESS;
-}
 
 CUresult
 cuDriverGetVersion (int *version)
@@ -182,6 +158,8 @@ static const int attributes[N_ATTRIBUTES] = {
   [91] = 1,     /* the pointer of registered memory is valid on the device */
   [97] = 49152, /* bytes of shared memory that a block can ask for */
   [99] = 1,     /* memory of the host can be registered */
+  [102] = 1,    /* virtual memory management */
+  [103] = 1,    /* file descriptors of its memory */
   [CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR] = 1,
   [131] = -1, /* no NUMA node of its own */
   [134] = -1,

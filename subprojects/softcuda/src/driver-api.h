@@ -154,6 +154,49 @@ typedef struct CUipcMemHandle_st {
 
 #define CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS 1u
 
+/* Physical memory of a device, without an address. */
+typedef unsigned long long CUmemGenericAllocationHandle;
+
+typedef enum CUmemAllocationType_enum {
+  CU_MEM_ALLOCATION_TYPE_PINNED = 1
+} CUmemAllocationType;
+
+typedef enum CUmemAllocationHandleType_enum {
+  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1
+} CUmemAllocationHandleType;
+
+typedef enum CUmemLocationType_enum {
+  CU_MEM_LOCATION_TYPE_DEVICE = 1
+} CUmemLocationType;
+
+typedef enum CUmemAccess_flags_enum {
+  CU_MEM_ACCESS_FLAGS_PROT_NONE = 0,
+  CU_MEM_ACCESS_FLAGS_PROT_READ = 1,
+  CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3
+} CUmemAccess_flags;
+
+typedef enum CUmemAllocationGranularity_flags_enum {
+  CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0
+} CUmemAllocationGranularity_flags;
+
+typedef struct CUmemLocation_st {
+  CUmemLocationType type;
+  int id;
+} CUmemLocation;
+
+typedef struct CUmemAllocationProp_st {
+  CUmemAllocationType type;
+  CUmemAllocationHandleType requestedHandleTypes;
+  CUmemLocation location;
+  void *win32HandleMetaData;
+  unsigned char allocFlags[8];
+} CUmemAllocationProp;
+
+typedef struct CUmemAccessDesc_st {
+  CUmemLocation location;
+  CUmemAccess_flags flags;
+} CUmemAccessDesc;
+
 /* How the calls of a thread behave while a stream is captured. */
 typedef enum {
   CU_STREAM_CAPTURE_MODE_GLOBAL = 0,
@@ -648,6 +691,30 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
   X (cuLaunchGrid, cuLaunchGrid, (CUfunction function, int width, int height)) \
   X (cuLaunchGridAsync, cuLaunchGridAsync, \
       (CUfunction function, int width, int height, CUstream stream)) \
+  X (cuMemGetAllocationGranularity, cuMemGetAllocationGranularity, \
+      (size_t * granularity, const CUmemAllocationProp *properties, \
+          CUmemAllocationGranularity_flags option)) \
+  X (cuMemCreate, cuMemCreate, \
+      (CUmemGenericAllocationHandle * handle, size_t size, \
+          const CUmemAllocationProp *properties, unsigned long long flags)) \
+  X (cuMemRelease, cuMemRelease, (CUmemGenericAllocationHandle handle)) \
+  X (cuMemAddressReserve, cuMemAddressReserve, \
+      (CUdeviceptr * pointer, size_t size, size_t alignment, \
+          CUdeviceptr wanted, unsigned long long flags)) \
+  X (cuMemAddressFree, cuMemAddressFree, (CUdeviceptr pointer, size_t size)) \
+  X (cuMemMap, cuMemMap, \
+      (CUdeviceptr pointer, size_t size, size_t offset, \
+          CUmemGenericAllocationHandle handle, unsigned long long flags)) \
+  X (cuMemUnmap, cuMemUnmap, (CUdeviceptr pointer, size_t size)) \
+  X (cuMemSetAccess, cuMemSetAccess, \
+      (CUdeviceptr pointer, size_t size, const CUmemAccessDesc *access, \
+          size_t n)) \
+  X (cuMemExportToShareableHandle, cuMemExportToShareableHandle, \
+      (void *shareable, CUmemGenericAllocationHandle handle, \
+          CUmemAllocationHandleType type, unsigned long long flags)) \
+  X (cuMemImportFromShareableHandle, cuMemImportFromShareableHandle, \
+      (CUmemGenericAllocationHandle * handle, void *shareable, \
+          CUmemAllocationHandleType type)) \
   X (cuProfilerStart, cuProfilerStart, (void) ) \
   X (cuProfilerStop, cuProfilerStop, (void) )
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * entry.c: code that every call runs first, and calls that SOFTCUDA_FAIL makes
- * fail
+ * entry.c: cuInit(), code that every call runs first, and calls that
+ * SOFTCUDA_FAIL makes fail
  *
  * Refuses calls from host functions and calls before cuInit(), counts calls,
  * and has the list of SOFTCUDA_FAIL. It has its own lock, and knows nothing of
@@ -31,6 +31,7 @@ static pthread_mutex_t fail_lock = PTHREAD_MUTEX_INITIALIZER;
 static fail_rule *fail_rules;
 static char *fail_environment;
 static atomic_bool any_rules;
+static atomic_bool initialized;
 static __thread int host_function_depth;
 static __thread unsigned long n_calls[SC_N_CALLS];
 
@@ -156,8 +157,8 @@ softcudaFail (const char *spec)
 
 /* The variable is read again only when it has changed. Otherwise each cuInit()
  * would restart the count. */
-CUresult
-sc_fail_read_environment (void)
+static CUresult
+fail_read_environment (void)
 {
   const char *spec = getenv ("SOFTCUDA_FAIL");
   CUresult result = CUDA_SUCCESS;
@@ -235,7 +236,7 @@ sc_enter (sc_call call)
   result = sc_fail_check (call);
   if (result != CUDA_SUCCESS)
     return result;
-  return sc_is_initialized () ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+  return atomic_load (&initialized) ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 CUresult
@@ -243,8 +244,8 @@ sc_enter_absent (void)
 {
   if (host_function_depth != 0)
     return CUDA_ERROR_NOT_PERMITTED;
-  return sc_is_initialized () ? CUDA_ERROR_NOT_SUPPORTED
-                              : CUDA_ERROR_NOT_INITIALIZED;
+  return atomic_load (&initialized) ? CUDA_ERROR_NOT_SUPPORTED
+                                    : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 void
@@ -257,4 +258,19 @@ void
 sc_host_function_end (void)
 {
   host_function_depth--;
+}
+
+CUresult
+cuInit (unsigned int flags)
+{
+  CUresult result = fail_read_environment ();
+
+  if (result == CUDA_SUCCESS)
+    result = sc_fail_check (SC_CALL_cuInit);
+  if (result != CUDA_SUCCESS)
+    return result;
+  if (flags != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  atomic_store (&initialized, true);
+  return CUDA_SUCCESS;
 }

@@ -54,6 +54,21 @@ sc_memory_limit (void)
   return limit;
 }
 
+bool
+sc_memory_take_locked (size_t size)
+{
+  if (size > sc_memory_limit () - used)
+    return false;
+  used += size;
+  return true;
+}
+
+void
+sc_memory_give_back_locked (size_t size)
+{
+  used -= size;
+}
+
 static CUresult
 allocate_locked (
     CUcontext context, sc_range_kind kind, size_t size, void **pointer)
@@ -122,6 +137,7 @@ release (const sc_range *range)
       munmap (range->map, range->map_size);
     break;
   case SC_RANGE_GLOBAL:
+  case SC_RANGE_VIRTUAL:
     break;
   }
 }

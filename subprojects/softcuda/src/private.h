@@ -43,8 +43,6 @@ typedef enum sc_call {
 
 CUresult sc_enter (sc_call call);
 CUresult sc_fail_check (sc_call call);
-CUresult sc_fail_read_environment (void);
-bool sc_is_initialized (void);
 
 /* Sets @uuid to that of Vulkan's software device, or to a constant if there is
  * none. Thread-safe. */
@@ -70,7 +68,8 @@ typedef enum sc_kind {
   SC_KIND_LINK,
   SC_KIND_GRAPH,
   SC_KIND_GRAPH_NODE,
-  SC_KIND_GRAPH_EXEC
+  SC_KIND_GRAPH_EXEC,
+  SC_KIND_PHYSICAL
 } sc_kind;
 
 /* Must be the first member of every object of which callers have handles. With
@@ -107,7 +106,7 @@ void *sc_handle_any_locked (sc_kind kind, CUcontext context);
 void sc_handle_each_locked (
     sc_kind kind, void (*each) (sc_handle *handle, void *data), void *data);
 
-/* ---- contexts (context.c) ---- */
+/* ---- contexts (context.c, current.c) ---- */
 
 struct CUctx_st {
   sc_handle handle;
@@ -132,6 +131,11 @@ CUresult sc_current_locked (CUcontext *context);
 /* Returns the calling thread's context, or an error if its asynchronous work
  * has failed. */
 CUresult sc_current_usable_locked (CUcontext *context);
+/* Puts the context on the calling thread's stack. */
+CUresult sc_current_push_locked (CUcontext context);
+/* Removes the context if it is on top of the calling thread's stack. The caller
+ * must have another reference. */
+void sc_current_drop_locked (CUcontext context);
 
 /* ---- streams (stream.c) ---- */
 
@@ -210,13 +214,15 @@ struct CUevent_st {
 
 void sc_event_destroy_locked (CUevent event);
 
-/* ---- memory (range.c, memory.c, register.c, external.c, ipc.c) ---- */
+/* ---- memory (range.c, memory.c, register.c, external.c, ipc.c, virtual.c)
+ * ---- */
 
 typedef enum sc_range_kind {
   SC_RANGE_DEVICE,
-  SC_RANGE_MAPPED, /* a part of an external memory */
-  SC_RANGE_OPENED, /* memory of another process */
-  SC_RANGE_GLOBAL, /* a module's variable */
+  SC_RANGE_MAPPED,  /* a part of an external memory */
+  SC_RANGE_OPENED,  /* memory of another process */
+  SC_RANGE_GLOBAL,  /* a module's variable */
+  SC_RANGE_VIRTUAL, /* a mapping of physical memory; of no context */
   SC_RANGE_HOST,
   SC_RANGE_REGISTERED
 } sc_range_kind;
@@ -260,6 +266,9 @@ const sc_range *sc_range_search_locked (sc_range_kind kind,
     bool (*is_it) (const sc_range *range, const void *data), const void *data);
 
 size_t sc_memory_limit (void);
+/* Counts memory of the device. Returns false if it has not so much left. */
+bool sc_memory_take_locked (size_t size);
+void sc_memory_give_back_locked (size_t size);
 /* Waits for all work, and frees the memory of the range. Releases the lock
  * while it waits. */
 void sc_memory_remove_locked (const sc_range *range);

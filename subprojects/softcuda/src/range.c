@@ -74,11 +74,18 @@ sc_range_overlaps_locked (uintptr_t start, size_t size)
   return at < n_ranges && ranges[at].start - start < size;
 }
 
+/* Mappings that follow each other are used like one memory. */
 bool
 sc_range_covers_locked (uintptr_t start, size_t size)
 {
   const sc_range *range = sc_range_find_locked (start);
 
+  while (range != NULL && range->kind == SC_RANGE_VIRTUAL
+         && size > range->size - (start - range->start)) {
+    size -= range->size - (start - range->start);
+    start = range->start + range->size;
+    range = sc_range_find_locked (start);
+  }
   return range != NULL && size <= range->size - (start - range->start);
 }
 
