@@ -11,7 +11,7 @@ Everything else is as in the typelib. Kernels of one's own, copies and events ar
 module vkgdr.driver.
 """
 
-from . import _gstvkgdr_docs, _gstvkgdr_errors, _gstvkgdr_memory
+from . import _gstvkgdr_errors, _gstvkgdr_memory
 from ._gstvkgdr_arrays import DeviceArray, device_array, device_arrays, mapped, memory_from_dlpack
 from ._gstvkgdr_base import Gst, GstVkgdr
 from ._gstvkgdr_elements import BaseTransform, frame_arrays
@@ -38,4 +38,3 @@ if not Gst.is_initialized():
 GstVkgdr.init()
 _gstvkgdr_errors.install()
 _gstvkgdr_memory.install()
-_gstvkgdr_docs.install()
