@@ -175,8 +175,8 @@ describe_window (vkgdr_t g, int index)
                      && !g->debug.non_coherent;
   g->info.host_cached =
       (type->flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) && !g->debug.bar;
-  g->has_budget =
-      vkgdr_vk_has_extension (&g->vk, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  g->has_budget = vkgdr_vk_has_extension (
+      &g->vk, g->vk.physical, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
 }
 
 /* Reads the size of the device's largest memory BAR; 0 if the kernel does not
@@ -240,15 +240,20 @@ describe_cuda (vkgdr_t g)
 static void
 describe_vulkan (vkgdr_t g)
 {
-  VkPhysicalDeviceProperties properties;
+  const VkPhysicalDeviceProperties *properties =
+      &g->vk.properties.base.properties;
+  const VkPhysicalDeviceDriverProperties *driver = &g->vk.properties.driver;
 
-  g->vk.GetPhysicalDeviceProperties (g->vk.physical, &properties);
-  snprintf (g->info.name, sizeof (g->info.name), "%s", properties.deviceName);
-  g->info.vulkan_api_version = properties.apiVersion;
-  g->atom_size = properties.limits.nonCoherentAtomSize;
-  vkgdr_vk_get_driver_uuid (&g->vk, g->driver_uuid);
-  vkgdr_vk_describe_driver (
-      &g->vk, g->info.vulkan_driver, sizeof (g->info.vulkan_driver));
+  snprintf (g->info.name, sizeof (g->info.name), "%s", properties->deviceName);
+  g->info.vulkan_api_version = properties->apiVersion;
+  g->atom_size = properties->limits.nonCoherentAtomSize;
+  memcpy (g->driver_uuid, g->vk.properties.id.driverUUID, VK_UUID_SIZE);
+  if (driver->driverName[0])
+    snprintf (g->info.vulkan_driver, sizeof (g->info.vulkan_driver), "%s %s",
+        driver->driverName, driver->driverInfo);
+  else
+    snprintf (g->info.vulkan_driver, sizeof (g->info.vulkan_driver),
+        "version %#x", properties->driverVersion);
 }
 
 /* On failure, the handle keeps the information that was found so far. */

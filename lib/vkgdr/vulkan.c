@@ -69,14 +69,6 @@ static PFN_vkGetInstanceProcAddr get_instance_proc;
  * a little memory each time. */
 static VkInstance instance;
 
-/* The properties that are requested of each physical device, in Vulkan's chain.
- */
-typedef struct device_properties {
-  VkPhysicalDeviceProperties2 base;
-  VkPhysicalDeviceIDProperties id;
-  VkPhysicalDeviceDriverProperties driver;
-} device_properties;
-
 static const char *
 icd_remedy (void)
 {
@@ -200,8 +192,9 @@ vkgdr_vk_init (vkgdr_vk *vk, const vkgdr_debug *debug)
                                       : VKGDR_OBSTACLE_VULKAN_DRIVER;
 }
 
-static bool
-device_has_extension (vkgdr_vk *vk, VkPhysicalDevice device, const char *name)
+bool
+vkgdr_vk_has_extension (
+    const vkgdr_vk *vk, VkPhysicalDevice device, const char *name)
 {
   VkExtensionProperties *extensions;
   uint32_t n = 0;
@@ -225,16 +218,10 @@ device_has_extension (vkgdr_vk *vk, VkPhysicalDevice device, const char *name)
   return found;
 }
 
-bool
-vkgdr_vk_has_extension (vkgdr_vk *vk, const char *name)
-{
-  return device_has_extension (vk, vk->physical, name);
-}
-
 /* Properties that a device of Vulkan 1.0 does not know stay zero. */
 static void
-get_properties (
-    vkgdr_vk *vk, VkPhysicalDevice device, device_properties *properties)
+get_properties (const vkgdr_vk *vk, VkPhysicalDevice device,
+    vkgdr_vk_properties *properties)
 {
   memset (properties, 0, sizeof (*properties));
   properties->base.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
@@ -246,7 +233,7 @@ get_properties (
   if (properties->base.properties.apiVersion < VK_API_VERSION_1_1)
     return;
   properties->base.pNext = &properties->id;
-  if (device_has_extension (
+  if (vkgdr_vk_has_extension (
           vk, device, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME))
     properties->id.pNext = &properties->driver;
   vk->GetPhysicalDeviceProperties2 (device, &properties->base);
@@ -277,7 +264,7 @@ static void
 report_no_device (vkgdr_vk *vk, const VkPhysicalDevice *devices, uint32_t n,
     const uint8_t *uuid)
 {
-  device_properties properties;
+  vkgdr_vk_properties properties;
   char list[1024] = "none at all";
   char wanted[VKGDR_VK_UUID_TEXT];
   char other[VKGDR_VK_UUID_TEXT];
@@ -300,15 +287,14 @@ bool
 vkgdr_vk_choose_uuid (vkgdr_vk *vk, const uint8_t *uuid)
 {
   VkPhysicalDevice devices[MAX_DEVICES];
-  device_properties properties;
   uint32_t n = enumerate (vk, devices);
   uint32_t i;
 
   for (i = 0; i < n; i++) {
-    get_properties (vk, devices[i], &properties);
-    if (properties.base.properties.apiVersion < VK_API_VERSION_1_1)
+    get_properties (vk, devices[i], &vk->properties);
+    if (vk->properties.base.properties.apiVersion < VK_API_VERSION_1_1)
       continue;
-    if (memcmp (properties.id.deviceUUID, uuid, VK_UUID_SIZE) != 0)
+    if (memcmp (vk->properties.id.deviceUUID, uuid, VK_UUID_SIZE) != 0)
       continue;
     vk->physical = devices[i];
     return true;
@@ -317,52 +303,27 @@ vkgdr_vk_choose_uuid (vkgdr_vk *vk, const uint8_t *uuid)
   return false;
 }
 
-void
-vkgdr_vk_describe_driver (vkgdr_vk *vk, char *text, size_t size)
-{
-  device_properties properties;
-
-  get_properties (vk, vk->physical, &properties);
-  if (properties.driver.driverName[0])
-    snprintf (text, size, "%s %s", properties.driver.driverName,
-        properties.driver.driverInfo);
-  else
-    snprintf (
-        text, size, "version %#x", properties.base.properties.driverVersion);
-}
-
-void
-vkgdr_vk_get_driver_uuid (vkgdr_vk *vk, uint8_t *uuid)
-{
-  device_properties properties;
-
-  get_properties (vk, vk->physical, &properties);
-  memcpy (uuid, properties.id.driverUUID, VK_UUID_SIZE);
-}
-
-/* Returns the family of a queue that can do as little as possible, or -1. A
- * device must have a queue, but nothing is ever queued, so a graphics context
- * would be made in vain. */
-static int
+/* Returns the family of a queue that can do as little as possible. A device
+ * must have a queue, but nothing is ever queued, so a graphics context would be
+ * made in vain. */
+static uint32_t
 choose_queue_family (vkgdr_vk *vk)
 {
-  const VkQueueFlags shaders = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
-  const VkQueueFlags avoided[] = { shaders, VK_QUEUE_GRAPHICS_BIT, 0 };
+  const VkQueueFlags avoided[] = { VK_QUEUE_GRAPHICS_BIT,
+    VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT };
   VkQueueFamilyProperties families[32];
-  uint32_t n = 32;
-  uint32_t i, k;
+  uint32_t n = 32, best = 0, i, k;
 
   vk->GetPhysicalDeviceQueueFamilyProperties (vk->physical, &n, families);
   for (k = 0; k < sizeof (avoided) / sizeof (avoided[0]); k++)
-    for (i = 0; i < n; i++) {
-      VkQueueFlags flags = families[i].queueFlags;
-
-      if (families[i].queueCount > 0
-          && (flags & (shaders | VK_QUEUE_TRANSFER_BIT))
-          && !(flags & avoided[k]))
-        return i;
-    }
-  return -1;
+    for (i = 0; i < n; i++)
+      if ((families[i].queueFlags
+              & (VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT))
+          && !(families[i].queueFlags & avoided[k])) {
+        best = i;
+        break;
+      }
+  return best;
 }
 
 /* A driver may have the extension but not support the export of memory, or
@@ -381,7 +342,8 @@ check_export (vkgdr_vk *vk)
   };
   VkExternalMemoryFeatureFlags features;
 
-  if (!vkgdr_vk_has_extension (vk, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME)) {
+  if (!vkgdr_vk_has_extension (
+          vk, vk->physical, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME)) {
     vkgdr_error_set_remedy (DRIVER_REMEDY,
         "the Vulkan device has no " VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME
         ", without which CUDA cannot import its memory");
@@ -448,18 +410,11 @@ vkgdr_vk_create_device (vkgdr_vk *vk)
     .enabledExtensionCount = 1,
     .ppEnabledExtensionNames = extensions,
   };
-  int family = choose_queue_family (vk);
   VkResult result;
 
   if (!check_export (vk))
     return false;
-  if (family < 0) {
-    vkgdr_error_set_remedy ("use another device",
-        "the Vulkan device has no queue for graphics, compute or transfer, so "
-        "no logical device can be made of it");
-    return false;
-  }
-  queue.queueFamilyIndex = family;
+  queue.queueFamilyIndex = choose_queue_family (vk);
   result = create_device (vk, &info);
   if (result != VK_SUCCESS) {
     vk->device = VK_NULL_HANDLE;

@@ -43,12 +43,21 @@
   X (InvalidateMappedMemoryRanges) \
   X (GetMemoryFdKHR)
 
+/* The properties that are requested of each physical device, in Vulkan's chain.
+ */
+typedef struct {
+  VkPhysicalDeviceProperties2 base;
+  VkPhysicalDeviceIDProperties id; /* driverUUID: of each version another one */
+  VkPhysicalDeviceDriverProperties driver;
+} vkgdr_vk_properties;
+
 /* Vulkan for one handle: its objects, and each function as a field without
  * `vk` in front. All zero is empty. A test may replace a function. */
 typedef struct vkgdr_vk {
   VkInstance instance;       /* of the process */
   VkPhysicalDevice physical; /* once one is chosen */
-  VkDevice device;           /* once it is created */
+  vkgdr_vk_properties properties;
+  VkDevice device; /* once it is created */
 #define VKGDR_VK_FIELD(name) PFN_vk##name name;
   VKGDR_VK_INSTANCE_FUNCTIONS (VKGDR_VK_FIELD)
   VKGDR_VK_DEVICE_FUNCTIONS (VKGDR_VK_FIELD)
@@ -68,13 +77,8 @@ vkgdr_obstacle vkgdr_vk_init (vkgdr_vk *vk, const vkgdr_debug *debug);
 bool vkgdr_vk_choose_uuid (vkgdr_vk *vk, const uint8_t *uuid);
 
 /* Whether the physical device has the extension. */
-bool vkgdr_vk_has_extension (vkgdr_vk *vk, const char *name);
-
-/* Writes the driver's name and version to @text. */
-void vkgdr_vk_describe_driver (vkgdr_vk *vk, char *text, size_t size);
-
-/* @uuid: VK_UUID_SIZE bytes, different for each version of the driver */
-void vkgdr_vk_get_driver_uuid (vkgdr_vk *vk, uint8_t *uuid);
+bool vkgdr_vk_has_extension (
+    const vkgdr_vk *vk, VkPhysicalDevice device, const char *name);
 
 /* Characters of a UUID as text, with the terminating 0. */
 #define VKGDR_VK_UUID_TEXT (2 * VK_UUID_SIZE + 1)

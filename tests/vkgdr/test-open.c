@@ -349,9 +349,10 @@ TEST (another_device)
       "mesa-vulkan-drivers");
   ck_assert_int_eq (cu->cuDeviceGetUuid (&uuid, 0), CUDA_SUCCESS);
   ck_assert (vkgdr_vk_choose_uuid (&vk, (uint8_t *) uuid.bytes));
+  ck_assert (vkgdr_vk_has_extension (
+      &vk, vk.physical, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME));
   ck_assert (
-      vkgdr_vk_has_extension (&vk, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME));
-  ck_assert (!vkgdr_vk_has_extension (&vk, "VK_KHR_no_such_extension"));
+      !vkgdr_vk_has_extension (&vk, vk.physical, "VK_KHR_no_such_extension"));
   vkgdr_vk_clear (&vk);
 }
 
