@@ -332,8 +332,7 @@ make_handle (uint32_t flags)
   vkgdr_t g = calloc (1, sizeof (*g));
 
   if (!g) {
-    vkgdr_error_set (
-        "the host is out of memory: close programs that are not needed");
+    vkgdr_error_set ("no memory is left: end other programs");
     return NULL;
   }
   atomic_init (&g->refs, 1);

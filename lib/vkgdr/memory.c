@@ -142,8 +142,7 @@ vkgdr_memory_new (vkgdr_t g, size_t size, uint32_t flags)
   vkgdr_memory_t mem = calloc (1, sizeof (*mem));
 
   if (!mem) {
-    vkgdr_error_set (
-        "the host is out of memory: close programs that are not needed");
+    vkgdr_error_set ("no memory is left: end other programs");
     return NULL;
   }
   mem->g = g;

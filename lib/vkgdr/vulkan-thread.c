@@ -93,8 +93,7 @@ create (void)
   int result;
 
   if (!self) {
-    vkgdr_error_set (
-        "the host is out of memory: close programs that are not needed");
+    vkgdr_error_set ("no memory is left: end other programs");
     return NULL;
   }
   self->process = getpid ();
