@@ -13,6 +13,13 @@
 #ifndef SOFTCUDA_RUNTIME_H
 #define SOFTCUDA_RUNTIME_H
 
+/* NVRTC does not know these names of the host's C library, and nvcc does. */
+#ifndef SOFTCUDA_NVCC
+#define uint softcuda_host_uint
+#define ulong softcuda_host_ulong
+#define ushort softcuda_host_ushort
+#endif
+
 /* libstdc++ adds functions to <math.h> that CUDA does not have, such as
  * std::legendre(). The compiler needs as much time for them as for the rest of
  * a small kernel. <type_traits> defines the macro that enables them. For a
@@ -32,6 +39,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <utility>
+#undef uint
+#undef ulong
+#undef ushort
 
 #include "softcuda_image.h"
 

@@ -349,6 +349,39 @@ copy_2d (const CUDA_MEMCPY2D *c, CUstream stream, bool wait)
   return copy_rows (&dst, &src, c->WidthInBytes, c->Height, stream, wait);
 }
 
+/* The row at which a slice begins. An array has only one slice. */
+static bool
+find_slice (
+    const rows_end *end, size_t y, size_t slice, size_t height, size_t *row)
+{
+  return (end->type != CU_MEMORYTYPE_ARRAY || slice == 0)
+         && !__builtin_mul_overflow (slice, height, row)
+         && !__builtin_add_overflow (*row, y, row);
+}
+
+/* Begins with the last slice: a copy that is too large fails before anything is
+ * copied. */
+static CUresult
+copy_3d (const CUDA_MEMCPY3D *c, CUstream stream, bool wait)
+{
+  CUresult result = CUDA_SUCCESS;
+
+  if (c == NULL || c->srcLOD != 0 || c->dstLOD != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  for (size_t z = c->Depth; z > 0 && result == CUDA_SUCCESS; z--) {
+    rows_end dst = { c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray,
+      c->dstXInBytes, 0, c->dstPitch };
+    rows_end src = { c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray,
+      c->srcXInBytes, 0, c->srcPitch };
+
+    if (!find_slice (&dst, c->dstY, c->dstZ + z - 1, c->dstHeight, &dst.y)
+        || !find_slice (&src, c->srcY, c->srcZ + z - 1, c->srcHeight, &src.y))
+      return CUDA_ERROR_INVALID_VALUE;
+    result = copy_rows (&dst, &src, c->WidthInBytes, c->Height, stream, wait);
+  }
+  return result;
+}
+
 /* Copies a part of the first row of an array. The other end is
  * host memory if `host` is not NULL. */
 static CUresult
@@ -410,6 +443,20 @@ cuMemcpy2DAsync_v2 (const CUDA_MEMCPY2D *copy, CUstream stream)
 {
   SC_ENTER (cuMemcpy2DAsync);
   return copy_2d (copy, stream, false);
+}
+
+CUresult
+cuMemcpy3D_v2 (const CUDA_MEMCPY3D *copy)
+{
+  SC_ENTER (cuMemcpy3D);
+  return copy_3d (copy, NULL, true);
+}
+
+CUresult
+cuMemcpy3DAsync_v2 (const CUDA_MEMCPY3D *copy, CUstream stream)
+{
+  SC_ENTER (cuMemcpy3DAsync);
+  return copy_3d (copy, stream, false);
 }
 
 CUresult

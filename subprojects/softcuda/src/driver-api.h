@@ -231,6 +231,34 @@ typedef struct CUDA_MEMCPY2D_st {
   size_t Height;
 } CUDA_MEMCPY2D;
 
+typedef struct CUDA_MEMCPY3D_st {
+  size_t srcXInBytes;
+  size_t srcY;
+  size_t srcZ;
+  size_t srcLOD;
+  CUmemorytype srcMemoryType;
+  const void *srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  void *reserved0;
+  size_t srcPitch;
+  size_t srcHeight; /* rows from one slice to the next one */
+  size_t dstXInBytes;
+  size_t dstY;
+  size_t dstZ;
+  size_t dstLOD;
+  CUmemorytype dstMemoryType;
+  void *dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  void *reserved1;
+  size_t dstPitch;
+  size_t dstHeight;
+  size_t WidthInBytes;
+  size_t Height;
+  size_t Depth;
+} CUDA_MEMCPY3D;
+
 typedef struct CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st {
   CUexternalMemoryHandleType type;
   union {
@@ -666,6 +694,9 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
   X (cuMemcpyPeer, cuMemcpyPeer, \
       (CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, \
           CUcontext src_context, size_t size)) \
+  X (cuMemcpy3D, cuMemcpy3D_v2, (const CUDA_MEMCPY3D *copy)) \
+  X (cuMemcpy3DAsync, cuMemcpy3DAsync_v2, \
+      (const CUDA_MEMCPY3D *copy, CUstream stream)) \
   X (cuMemcpy2DUnaligned, cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *copy)) \
   X (cuMemsetD16, cuMemsetD16_v2, \
       (CUdeviceptr pointer, unsigned short value, size_t n)) \

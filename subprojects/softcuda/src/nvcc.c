@@ -248,7 +248,8 @@ main (int argc, char **argv)
   command c = { NOTHING, NULL, NULL, NULL, NULL, 0 };
   int status;
 
-  c.options = check (calloc (argc, sizeof *c.options));
+  c.options = check (calloc (argc + 1, sizeof *c.options));
+  c.options[c.n_options++] = "-DSOFTCUDA_NVCC";
   for (int i = 1; i < argc; i++)
     read_argument (&c, argc, argv, &i);
   if (c.action == VERSION) {

@@ -35,6 +35,42 @@ check_rectangle (CUdeviceptr memory, const void *pixel, int size, int width)
   }
 }
 
+/* A box of 2 x 3 x 2 bytes is copied out of one of 4 x 5 x 3. */
+START_TEST (test_copy_3d)
+{
+  guint8 host[3][5][4], box[2][3][2];
+  CUDA_MEMCPY3D copy = { .srcXInBytes = 1,
+    .srcY = 2,
+    .srcZ = 1,
+    .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+    .srcPitch = 4,
+    .srcHeight = 5,
+    .dstMemoryType = CU_MEMORYTYPE_HOST,
+    .dstHost = box,
+    .dstPitch = 2,
+    .dstHeight = 3,
+    .WidthInBytes = 2,
+    .Height = 3,
+    .Depth = 2 };
+
+  for (gsize i = 0; i < sizeof host; i++)
+    ((guint8 *) host)[i] = i;
+  ok (cu.cuMemAlloc (&copy.srcDevice, sizeof host));
+  ok (cu.cuMemcpyHtoD (copy.srcDevice, host, sizeof host));
+  ok (cu.cuMemcpy3D (&copy));
+  for (int z = 0; z < 2; z++)
+    for (int y = 0; y < 3; y++)
+      ck_assert_mem_eq (box[z][y], &host[z + 1][y + 2][1], 2);
+  memset (box, 0, sizeof box);
+  copy.Depth = 3;
+  fails (cu.cuMemcpy3D (&copy), CUDA_ERROR_INVALID_VALUE);
+  ck_assert_int_eq (box[0][0][0], 0);
+  copy.Depth = 0;
+  ok (cu.cuMemcpy3DAsync (&copy, NULL));
+  ok (cu.cuMemFree (copy.srcDevice));
+}
+END_TEST;
+
 START_TEST (test_memset_rectangle)
 {
   const guint8 a = 0x5a;
@@ -838,6 +874,7 @@ calls_suite (void)
   suite_add_tcase (s, tc);
   tcase_add_checked_fixture (tc, setup_context, teardown_context);
   tcase_set_timeout (tc, 120);
+  tcase_add_test (tc, test_copy_3d);
   tcase_add_test (tc, test_memset_rectangle);
   tcase_add_test (tc, test_memset_of_what_is_not_there);
   tcase_add_test (tc, test_sampling);

@@ -58,6 +58,7 @@ START_TEST (test_struct_by_value)
     short c[3];
   } value = { 3, 0.5, { 1, 20, 300 } };
   CUmodule module = build (
+      "typedef unsigned int uint;\n"
       "typedef struct { char a; double b; short c[3]; } Value;\n"
       "__global__ void sum (Value v, float scale, double *out, float4 w)\n"
       "{\n"
@@ -637,6 +638,7 @@ START_TEST (test_compile_errors)
   check_error ("\n\n__global__ void k (int *p)\n{\n  *p = nonsense;\n}\n",
       "my \"kernel\".cu:5:");
   check_error ("\n#include <no/such/header.h>\n", "my \"kernel\".cu:2:");
+  check_error ("#include <stdlib.h>\n\nuint x;\n", "my \"kernel\".cu:3:");
   check_error ("__global__ void k (int *p);\n", "k(int*)");
   check_error ("extern __shared__ float f[]\n;\n"
                "__global__ void k (int *p) { oops (); }\n",
