@@ -207,7 +207,7 @@ class TestPromises(unittest.TestCase):
             for path in glob.glob(os.path.join(ROOT, "tests", folder, "*.c")):
                 program = os.path.basename(path)[:-2].removeprefix("test-")
                 with open(path, encoding="utf-8") as file:
-                    names = re.findall(r"^TEST(?:_IF|_LOOP|_RANGE)? \((\w+)", file.read(), re.M)
+                    names = re.findall(r"^TEST(?:_IF|_LOOP|_RANGE|_STEPS)? \(\s*(\w+)", file.read(), re.M)
                 cases |= {f"{prefix}{program}:{name}" for name in names}
         self.assertEqual(sorted(listed - cases), [], "no such test")
         self.assertEqual(sorted(cases - listed), [], "not in docs/testing.md")

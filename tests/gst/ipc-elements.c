@@ -15,37 +15,13 @@
 
 TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
 
-TEST (caps)
-{
-  GstCaps *caps, *expected;
-  GstEvent *event;
-
-  if (!test_ipc_begin (""))
-    return;
-  test_ipc_push (0);
-  test_ipc_pull_and_drop (0);
-  event = test_ipc_pull_event (GST_EVENT_CAPS);
-  gst_event_parse_caps (event, &caps);
-  expected = gst_caps_from_string (
-      "video/x-raw(memory:VkgdrMemory),format=GRAY8,width=64,height=48,"
-      "framerate=1000/1");
-  fail_unless (
-      gst_caps_can_intersect (caps, expected), "%s", gst_caps_to_string (caps));
-  gst_event_unref (event);
-  gst_caps_unref (expected);
-
-  /* New caps arrive before the first frame with them. */
-  gst_harness_set_src_caps_str (test_sink,
-      "video/x-raw,format=GRAY8,width=48,height=64,framerate=1000/1");
-  test_ipc_push (1);
-  gst_buffer_unref (gst_harness_pull (test_src));
-  event = test_ipc_pull_event (GST_EVENT_CAPS);
-  gst_event_parse_caps (event, &caps);
-  expected = gst_caps_from_string ("video/x-raw(memory:VkgdrMemory),width=48");
-  fail_unless (gst_caps_can_intersect (caps, expected));
-  gst_event_unref (event);
-  gst_caps_unref (expected);
-}
+/* New caps arrive before the first frame with them. */
+TEST_STEPS (caps,
+    "begin; push 0; pull 0;"
+    "get caps video/x-raw(memory:VkgdrMemory),format=GRAY8,width=64,height=48,"
+    "framerate=1000/1;"
+    "caps video/x-raw,format=GRAY8,width=48,height=64,framerate=1000/1;"
+    "push 5; get caps video/x-raw(memory:VkgdrMemory),width=48");
 
 static void
 assert_note (const GstCaps *caps, const gchar *note)
@@ -67,13 +43,12 @@ TEST (large_caps)
   GstCaps *caps;
   size_t size;
 
-  if (!test_ipc_begin (""))
+  if (!test_ipc_run ("begin"))
     return;
   client = vkgdr_frames_connect (&params);
   test_ipc_wait_clients (test_sink->element, 2);
   gst_harness_set_src_caps_str (test_sink, text);
-  test_ipc_push (0);
-  test_ipc_pull_and_drop (0);
+  test_ipc_run ("push 0; pull 0");
   event = test_ipc_pull_event (GST_EVENT_CAPS);
   gst_event_parse_caps (event, &caps);
   assert_note (caps, note);
@@ -112,7 +87,7 @@ TEST (frames_of_a_program)
     return;
   server = vkgdr_frame_server_open (&params);
   fail_unless (server != NULL);
-  test_ipc_start_client ();
+  test_ipc_run ("start");
   test_wait_for (vkgdr_frame_server_count_clients (server) == 1);
   frame = vkgdr_frame_server_acquire (server, 0);
   memset (frame->planes[0].host, 10, frame->planes[0].stride * 50);
@@ -137,26 +112,8 @@ TEST (frames_of_a_program)
   gst_video_frame_unmap (&video);
   gst_event_unref (event);
   vkgdr_frame_server_end (server);
-  gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
+  test_ipc_run ("get eos");
   vkgdr_frame_server_close (server);
-}
-
-/* A thread that does not sleep receives all frames and events. */
-TEST (busy_poll)
-{
-  guint value, i;
-
-  if (!test_ipc_begin (""))
-    return;
-  g_object_set (test_src->element, "busy-poll", 10000000, NULL);
-  g_object_get (test_src->element, "busy-poll", &value, NULL);
-  fail_unless_equals_int (value, 10000000);
-  for (i = 0; i < 20; i++) {
-    test_ipc_push (i);
-    test_ipc_pull_and_drop (i);
-  }
-  test_ipc_push_event (gst_event_new_eos ());
-  gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
 }
 
 /* Elements that do not support this memory get frames, too. */
@@ -166,17 +123,15 @@ TEST (caps_of_system_memory)
   GstSample *sample;
   GstCaps *caps;
 
-  if (test_ipc_cannot_export ())
+  if (!test_ipc_run ("serve"))
     return;
-  test_ipc_serve ("");
   pipeline = test_launch ("vkgdripcsrc socket-path=%s ! videoconvert ! "
                           "video/x-raw,format=GRAY8 ! appsink name=sink "
                           "sync=false",
       test_ipc_path);
   appsink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  test_ipc_wait_clients (test_sink->element, 1);
-  test_ipc_push (7);
+  test_ipc_run ("clients 1; push 7");
   sample = gst_app_sink_pull_sample (GST_APP_SINK (appsink));
   fail_unless (sample != NULL);
   caps = gst_sample_get_caps (sample);
@@ -196,7 +151,7 @@ TEST (segment_and_tags)
   GstEvent *event;
   g_autofree gchar *title = NULL;
 
-  if (!test_ipc_begin (""))
+  if (!test_ipc_run ("begin"))
     return;
   gst_segment_init (&segment, GST_FORMAT_TIME);
   segment.start = 5 * GST_MSECOND;
@@ -205,8 +160,7 @@ TEST (segment_and_tags)
   test_ipc_push_event (gst_event_new_segment (&segment));
   test_ipc_push_event (gst_event_new_tag (
       gst_tag_list_new (GST_TAG_TITLE, "a \"title\"; and more", NULL)));
-  test_ipc_push (12);
-  test_ipc_pull_and_drop (12);
+  test_ipc_run ("push 12; pull 12");
   event = test_ipc_pull_event (GST_EVENT_SEGMENT);
   gst_event_parse_segment (event, &theirs);
   fail_unless_equals_int (theirs->format, GST_FORMAT_TIME);
@@ -227,114 +181,63 @@ TEST (two_segments)
   GstBuffer *buffer;
   guint i;
 
-  if (!test_ipc_begin (""))
-    return;
-  gst_segment_init (&segment, GST_FORMAT_TIME);
-  for (i = 0; i < 3; i++) {
-    segment.start = 10 * i * GST_MSECOND;
+  for (i = 0; i < 3 && test_ipc_run (i == 0 ? "begin" : ""); i++) {
+    gst_segment_init (&segment, GST_FORMAT_TIME);
+    segment.start = segment.base = 10 * i * GST_MSECOND;
     segment.stop = segment.start + 10 * GST_MSECOND;
-    segment.base = segment.start;
     test_ipc_push_event (gst_event_new_segment (&segment));
     buffer = test_ipc_new_frame (10 * i);
     GST_BUFFER_DURATION (buffer) = 10 * GST_MSECOND;
     test_ipc_push_buffer (buffer);
-    test_ipc_pull_and_drop (10 * i);
+    test_ipc_run ("pull %u", 10 * i);
   }
 }
 
-TEST (eos)
-{
+TEST_STEPS (eos, "begin; push 1; eos; pull 1; get eos");
 
-  if (!test_ipc_begin (""))
-    return;
-  test_ipc_push (1);
-  test_ipc_push_event (gst_event_new_eos ());
-  test_ipc_pull_and_drop (1);
-  gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
-}
+/* A client that connects after EOS gets it, with the caps. A flush ends this
+ * state, and the next client gets the next frame. */
+TEST_STEPS (late_eos,
+    "begin; push 0; pull 0; eos; get eos; disconnect; connect;"
+    "get caps; get eos; disconnect; flush; connect; push 1; pull 1");
 
-TEST (timestamps_and_flags)
+/* A frame has its times, flags and metas. ipc-metas.c tests each kind. */
+TEST (frame)
 {
   g_autoptr (GstBuffer) buffer = NULL;
+  GstVideoMeta *video;
 
-  if (!test_ipc_begin (""))
+  if (!test_ipc_run ("begin; push 1; pull 1"))
     return;
-  test_ipc_push (1);
-  test_ipc_pull_and_drop (1);
-  buffer = test_ipc_new_frame (2);
+  buffer = test_exportable_buffer_new (64 + 96 * TEST_IPC_HEIGHT);
+  GST_BUFFER_PTS (buffer) = 2 * GST_MSECOND;
   GST_BUFFER_DTS (buffer) = 1900 * GST_USECOND;
   GST_BUFFER_DURATION (buffer) = 333;
   GST_BUFFER_OFFSET (buffer) = 44;
   GST_BUFFER_OFFSET_END (buffer) = 45;
   GST_BUFFER_FLAG_SET (
       buffer, GST_BUFFER_FLAG_MARKER | GST_BUFFER_FLAG_CORRUPTED);
-  test_ipc_push_buffer (buffer);
-  buffer = test_ipc_pull (2);
+  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+      GST_VIDEO_FORMAT_GRAY8, 90, TEST_IPC_HEIGHT, 1, (gsize[4]){ 64 },
+      (gint[4]){ 96 });
+  gst_buffer_add_video_crop_meta (buffer)->width = 3;
+  test_ipc_push_buffer (g_steal_pointer (&buffer));
+  buffer = gst_harness_pull (test_src);
+  fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), 2 * GST_MSECOND);
   fail_unless_equals_uint64 (GST_BUFFER_DTS (buffer), 1900 * GST_USECOND);
   fail_unless_equals_uint64 (GST_BUFFER_DURATION (buffer), 333);
   fail_unless_equals_uint64 (GST_BUFFER_OFFSET (buffer), 44);
   fail_unless_equals_uint64 (GST_BUFFER_OFFSET_END (buffer), 45);
-  fail_unless (GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_MARKER));
-  fail_unless (GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_CORRUPTED));
-  fail_if (GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DISCONT));
-  fail_if (GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP));
+  fail_unless_equals_int (
+      GST_BUFFER_FLAGS (buffer)
+          & (GST_BUFFER_FLAG_MARKER | GST_BUFFER_FLAG_CORRUPTED
+              | GST_BUFFER_FLAG_DISCONT | GST_BUFFER_FLAG_GAP),
+      GST_BUFFER_FLAG_MARKER | GST_BUFFER_FLAG_CORRUPTED);
   fail_unless (GST_MEMORY_IS_READONLY (gst_buffer_peek_memory (buffer, 0)));
-}
-
-TEST (metas)
-{
-  static const gchar *tags[] = { NULL };
-  gsize offset[GST_VIDEO_MAX_PLANES] = { 64 };
-  gint stride[GST_VIDEO_MAX_PLANES] = { 96 };
-  GstVideoCropMeta *crop;
-  GstReferenceTimestampMeta *reference;
-  GstCustomMeta *custom;
-  GstVideoMeta *video;
-  g_autoptr (GstBuffer) buffer = NULL;
-  GstCaps *unix_time;
-  gint number = 0;
-
-  if (!test_ipc_begin (""))
-    return;
-  gst_meta_register_custom ("VkgdrTestMeta", tags, NULL, NULL, NULL);
-  buffer = test_exportable_buffer_new (64 + 96 * TEST_IPC_HEIGHT);
-  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
-      GST_VIDEO_FORMAT_GRAY8, 90, TEST_IPC_HEIGHT, 1, offset, stride);
-  crop = gst_buffer_add_video_crop_meta (buffer);
-  crop->x = 1;
-  crop->y = 2;
-  crop->width = 3;
-  crop->height = 4;
-  custom = gst_buffer_add_custom_meta (buffer, "VkgdrTestMeta");
-  gst_structure_set (
-      gst_custom_meta_get_structure (custom), "number", G_TYPE_INT, 1234, NULL);
-  unix_time = gst_caps_from_string ("timestamp/x-unix");
-  gst_buffer_add_reference_timestamp_meta (
-      buffer, unix_time, 12345, GST_CLOCK_TIME_NONE);
-  gst_caps_unref (unix_time);
-  test_ipc_push_buffer (buffer);
-
-  buffer = gst_harness_pull (test_src);
   video = gst_buffer_get_video_meta (buffer);
-  fail_unless (video != NULL);
-  fail_unless_equals_int (video->format, GST_VIDEO_FORMAT_GRAY8);
-  fail_unless_equals_int (video->width, 90);
-  fail_unless_equals_int (video->height, TEST_IPC_HEIGHT);
-  fail_unless_equals_int (video->n_planes, 1);
-  fail_unless_equals_uint64 (video->offset[0], 64);
-  fail_unless_equals_int (video->stride[0], 96);
-  crop = gst_buffer_get_video_crop_meta (buffer);
-  fail_unless (crop != NULL);
-  fail_unless (
-      crop->x == 1 && crop->y == 2 && crop->width == 3 && crop->height == 4);
-  custom = gst_buffer_get_custom_meta (buffer, "VkgdrTestMeta");
-  fail_unless (custom != NULL);
-  fail_unless (gst_structure_get_int (
-      gst_custom_meta_get_structure (custom), "number", &number));
-  fail_unless_equals_int (number, 1234);
-  reference = gst_buffer_get_reference_timestamp_meta (buffer, NULL);
-  fail_unless (reference != NULL);
-  fail_unless_equals_uint64 (reference->timestamp, 12345);
+  fail_unless (video && video->width == 90 && video->offset[0] == 64
+               && video->stride[0] == 96);
+  fail_unless_equals_int (gst_buffer_get_video_crop_meta (buffer)->width, 3);
 }
 
 static GstPadProbeReturn
@@ -352,27 +255,28 @@ accept_system_memory (GstPad *pad, GstPadProbeInfo *info, gpointer caps)
   return GST_PAD_PROBE_HANDLED;
 }
 
+static void
+change_downstream (GstPadProbeCallback probe, gpointer data)
+{
+  gst_pad_add_probe (test_src->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
+      probe, data, NULL);
+  gst_pad_push_event (test_src->sinkpad, gst_event_new_reconfigure ());
+}
+
 /* Another element behind vkgdripcsrc does not take the memory that the first
  * one took. */
 TEST (other_downstream)
 {
-  GstCaps *caps = gst_caps_from_string (TEST_IPC_CAPS), *current;
+  g_autoptr (GstCaps) caps = gst_caps_from_string (TEST_IPC_CAPS);
+  g_autoptr (GstCaps) current = NULL;
 
-  if (test_ipc_begin ("")) {
-    test_ipc_push (1);
-    test_ipc_pull_and_drop (1);
-    gst_pad_add_probe (test_src->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
-        accept_system_memory, caps, NULL);
-    gst_pad_push_event (test_src->sinkpad, gst_event_new_reconfigure ());
-    /* The source may have begun to wait for this frame before the event. */
-    test_ipc_push (2);
-    test_ipc_pull_and_drop (2);
-    current = gst_pad_get_current_caps (test_src->sinkpad);
-    fail_unless (
-        gst_caps_is_equal (current, caps), "%" GST_PTR_FORMAT, current);
-    gst_caps_unref (current);
-  }
-  gst_caps_unref (caps);
+  if (!test_ipc_run ("begin; push 1; pull 1"))
+    return;
+  change_downstream (accept_system_memory, caps);
+  /* The source may have begun to wait for this frame before the event. */
+  test_ipc_run ("push 2; pull 2");
+  current = gst_pad_get_current_caps (test_src->sinkpad);
+  fail_unless (gst_caps_is_equal (current, caps), "%" GST_PTR_FORMAT, current);
 }
 
 static GstPadProbeReturn
@@ -391,140 +295,74 @@ TEST (pool_of_downstream)
 {
   g_autoptr (GstBufferPool) pool = gst_buffer_pool_new ();
   g_autoptr (GstCaps) caps = gst_caps_from_string (TEST_IPC_CAPS);
-  GstStructure *config;
+  GstStructure *config = gst_buffer_pool_get_config (pool);
 
-  if (test_ipc_begin ("")) {
-    config = gst_buffer_pool_get_config (pool);
-    gst_buffer_pool_config_set_params (config, caps, TEST_IPC_SIZE, 2, 2);
-    fail_unless (gst_buffer_pool_set_config (pool, config));
-    gst_pad_add_probe (test_src->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
-        propose_pool, pool, NULL);
-    test_ipc_push (1);
-    test_ipc_pull_and_drop (1);
-    gst_pad_push_event (test_src->sinkpad, gst_event_new_reconfigure ());
-    test_ipc_push (2);
-    test_ipc_pull_and_drop (2);
-    test_ipc_push (3);
-    test_ipc_pull_and_drop (3);
-    fail_if (gst_buffer_pool_is_active (pool));
-  }
-}
-
-/* A frame has several memories, or none. */
-TEST (memories)
-{
-  GstBuffer *buffer, *second;
-
-  if (!test_ipc_begin (""))
+  gst_buffer_pool_config_set_params (config, caps, TEST_IPC_SIZE, 2, 2);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  if (!test_ipc_run ("begin; push 1; pull 1"))
     return;
-  buffer = test_ipc_new_frame (4);
-  second = test_ipc_new_frame (4);
-  gst_buffer_append_memory (buffer, gst_buffer_get_memory (second, 0));
-  gst_buffer_unref (second);
-  test_ipc_push_buffer (buffer);
-  buffer = gst_buffer_new ();
-  GST_BUFFER_PTS (buffer) = 5 * GST_MSECOND;
-  test_ipc_push_buffer (buffer);
-  buffer = gst_harness_pull (test_src);
-  fail_unless_equals_int (gst_buffer_n_memory (buffer), 2);
-  fail_unless_equals_uint64 (gst_buffer_get_size (buffer), 2 * TEST_IPC_SIZE);
-  fail_unless (test_ipc_is_whole (buffer, TEST_IPC_WIDTH, TEST_IPC_HEIGHT));
-  gst_buffer_unref (buffer);
-  buffer = gst_harness_pull (test_src);
-  fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), 5 * GST_MSECOND);
-  fail_unless_equals_int (gst_buffer_n_memory (buffer), 0);
-  gst_buffer_unref (buffer);
+  change_downstream (propose_pool, pool);
+  test_ipc_run ("push 2; pull 2; push 3; pull 3");
+  fail_if (gst_buffer_pool_is_active (pool));
 }
 
-/* A frame may have memory of 0 bytes, or a GstVideoMeta and no memory. */
-TEST (empty_frames)
+/* A frame may have several memories; memory of 0 bytes; or a GstVideoMeta and
+ * no memory. */
+TEST_LOOP (memories, 3)
 {
   gsize offset[GST_VIDEO_MAX_PLANES] = { 0, TEST_IPC_SIZE };
   gint stride[GST_VIDEO_MAX_PLANES] = { TEST_IPC_WIDTH, TEST_IPC_WIDTH };
-  GstBuffer *frames[2], *received;
-  guint i;
+  g_autoptr (GstBuffer) buffer = NULL;
 
-  if (!test_ipc_begin (""))
+  if (!test_ipc_run ("begin"))
     return;
-  frames[0] = gst_buffer_new_allocate (NULL, 1, NULL);
-  gst_buffer_set_size (frames[0], 0);
-  frames[1] = gst_buffer_new ();
-  for (i = 0; i < G_N_ELEMENTS (frames); i++) {
-    GST_BUFFER_PTS (frames[i]) = i * GST_MSECOND;
-    gst_buffer_add_video_meta_full (frames[i], GST_VIDEO_FRAME_FLAG_NONE,
+  if (__i__ == 0)
+    buffer = gst_buffer_append (test_ipc_new_frame (4), test_ipc_new_frame (4));
+  else
+    buffer = __i__ == 1 ? gst_buffer_new_allocate (NULL, 1, NULL)
+                        : gst_buffer_new ();
+  if (__i__ > 0)
+    gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
         GST_VIDEO_FORMAT_NV12, TEST_IPC_WIDTH, TEST_IPC_HEIGHT, 2, offset,
         stride);
-    test_ipc_push_buffer (frames[i]);
-    received = gst_harness_pull (test_src);
-    fail_unless_equals_uint64 (GST_BUFFER_PTS (received), i * GST_MSECOND);
-    fail_unless_equals_uint64 (gst_buffer_get_size (received), 0);
-    gst_buffer_unref (received);
-  }
+  if (__i__ == 1)
+    gst_buffer_set_size (buffer, 0);
+  GST_BUFFER_PTS (buffer) = 4 * GST_MSECOND;
+  test_ipc_push_buffer (g_steal_pointer (&buffer));
+  buffer = gst_harness_pull (test_src);
+  fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), 4 * GST_MSECOND);
+  fail_unless_equals_uint64 (
+      gst_buffer_get_size (buffer), __i__ == 0 ? 2 * TEST_IPC_SIZE : 0);
+  fail_unless (
+      __i__ > 0
+      || (gst_buffer_n_memory (buffer) == 2
+          && test_ipc_is_whole (buffer, TEST_IPC_WIDTH, TEST_IPC_HEIGHT)));
 }
 
 /* A flush is not relayed. The next frame has DISCONT. */
 TEST (flush)
 {
-  GstBuffer *buffer;
   GstEvent *event;
   guint i;
 
-  if (!test_ipc_begin (""))
-    return;
-  for (i = 0; i < 20; i++) {
-    test_ipc_push (2 * i);
-    test_ipc_pull_and_drop (2 * i);
-    test_ipc_flush ();
-    test_ipc_push (2 * i + 1);
-    buffer = test_ipc_pull (2 * i + 1);
-    fail_unless (GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DISCONT));
-    gst_buffer_unref (buffer);
-  }
+  for (i = 0; i < 20; i++)
+    if (!test_ipc_run ("%s push %u; pull %u; flush; push %u; pull %u; discont",
+            i == 0 ? "begin;" : "", 2 * i, 2 * i, 2 * i + 1, 2 * i + 1))
+      return;
   while ((event = gst_harness_try_pull_event (test_src))) {
     fail_if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START);
     gst_event_unref (event);
   }
 }
 
-/* A client that connects after EOS gets it, with the caps. */
-TEST (late_eos)
-{
-  if (!test_ipc_begin (""))
-    return;
-  test_ipc_push (0);
-  test_ipc_pull_and_drop (0);
-  test_ipc_push_event (gst_event_new_eos ());
-  gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
-  test_ipc_disconnect ();
-  test_ipc_connect ();
-  gst_event_unref (test_ipc_pull_event (GST_EVENT_CAPS));
-  gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
-  test_ipc_disconnect ();
-  /* A flush ends this state, and the next client gets the next frame. */
-  test_ipc_flush ();
-  test_ipc_connect ();
-  test_ipc_push (1);
-  test_ipc_pull_and_drop (1);
-}
-
 /* A frame that does not fit its caps is dropped with a warning, and the stream
  * goes on. */
 TEST (wrong_frames)
 {
-  GstMessage *message;
-  g_autoptr (GstBus) bus = NULL;
-
-  if (!test_ipc_begin (""))
+  if (!test_ipc_run ("begin"))
     return;
-  bus = gst_bus_new ();
-  gst_element_set_bus (test_sink->element, bus);
   test_ipc_push_buffer (test_exportable_buffer_new (100));
-  message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING);
-  fail_unless (message != NULL);
-  gst_message_unref (message);
-  test_ipc_push (1);
-  test_ipc_pull_and_drop (1);
-  gst_element_set_bus (test_sink->element, NULL);
+  test_ipc_run ("warns; push 1; pull 1");
 }
 
 /* Frames of any size need few allocations and file descriptors. */
@@ -533,8 +371,7 @@ TEST (sizes)
   g_autoptr (GRand) random = g_rand_new_with_seed (1);
   guint i, fds = 0;
 
-  if (test_ipc_begin ("")) {
-    gst_harness_set_src_caps_str (test_sink, "application/octet-stream");
+  if (test_ipc_run ("begin; caps application/octet-stream")) {
     for (i = 0; i < 600; i++) {
       gsize size = i < 300 ? 800 : g_rand_int_range (random, 1, 300000);
       GstBuffer *buffer = gst_buffer_new_allocate (NULL, size, NULL);
@@ -606,67 +443,6 @@ pull_after_start (GstElement *server, GstElement *client, GstElement *appsink,
   return sample;
 }
 
-/* Makes a live pipeline with a vkgdripcsink, and one that connects to it. */
-static void
-make_pipelines (GstElement **server, GstElement **client, GstElement **appsink)
-{
-  *server = test_launch (
-      "videotestsrc is-live=true ! "
-      "video/x-raw,format=GRAY8,width=64,height=48,framerate=100/1 ! "
-      "vkgdripcsink name=ipc socket-path=%s",
-      test_ipc_path);
-  *client = test_launch ("vkgdripcsrc name=src socket-path=%s ! appsink "
-                         "name=sink sync=false max-buffers=1 drop=true",
-      test_ipc_path);
-  *appsink = gst_bin_get_by_name (GST_BIN (*client), "sink");
-}
-
-static void
-free_pipelines (GstElement *server, GstElement *client, GstElement *appsink)
-{
-  gst_element_set_state (client, GST_STATE_NULL);
-  gst_element_set_state (server, GST_STATE_NULL);
-  gst_object_unref (appsink);
-  gst_object_unref (client);
-  gst_object_unref (server);
-}
-
-/* Checks that the frame is due at the same time in both pipelines. */
-static void
-assert_same_time (GstElement *server, GstElement *client, GstSample *sample)
-{
-  GstClockTime pts = GST_BUFFER_PTS (gst_sample_get_buffer (sample));
-  GstClockTime theirs = gst_element_get_base_time (server) + pts;
-  GstClockTime ours =
-      gst_element_get_base_time (client)
-      + gst_segment_to_running_time (
-          gst_sample_get_segment (sample), GST_FORMAT_TIME, pts);
-
-  fail_unless (ABS (GST_CLOCK_DIFF (ours, theirs)) <= 20 * GST_MSECOND,
-      "%" GST_STIME_FORMAT " apart",
-      GST_STIME_ARGS (GST_CLOCK_DIFF (ours, theirs)));
-}
-
-/* The running times differ by the time between the starts of the two
- * pipelines. */
-TEST (running_time)
-{
-  GstElement *server, *client, *appsink;
-  GstSample *sample;
-  GstClockTime pts;
-
-  if (test_ipc_cannot_export ())
-    return;
-  make_pipelines (&server, &client, &appsink);
-  gst_element_set_state (server, GST_STATE_PLAYING);
-  g_usleep (100 * 1000);
-  gst_sample_unref (start_client (server, client, appsink, &pts));
-  sample = pull_after_start (server, client, appsink, &pts);
-  assert_same_time (server, client, sample);
-  gst_sample_unref (sample);
-  free_pipelines (server, client, appsink);
-}
-
 static void
 play (GstElement *pipeline)
 {
@@ -683,101 +459,96 @@ pause_for_a_while (GstElement *pipeline)
   play (pipeline);
 }
 
+/* Makes a live pipeline with a vkgdripcsink, and one that connects to it. */
 static void
-seek (GstElement *pipeline)
+make_pipelines (GstElement **server, GstElement **client, GstElement **appsink)
 {
-  fail_unless (gst_element_seek_simple (
-      pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0));
-  play (pipeline);
+  *server = test_launch (
+      "videotestsrc is-live=true ! "
+      "video/x-raw,format=GRAY8,width=64,height=48,framerate=50/1 ! "
+      "vkgdripcsink name=ipc socket-path=%s",
+      test_ipc_path);
+  *client = test_launch ("vkgdripcsrc name=src socket-path=%s ! appsink "
+                         "name=sink sync=false max-buffers=1 drop=true",
+      test_ipc_path);
+  *appsink = gst_bin_get_by_name (GST_BIN (*client), "sink");
+  play (*server);
 }
 
 static void
-pause_server (GstElement *server, GstElement *client)
+free_pipelines (GstElement *server, GstElement *client, GstElement *appsink)
 {
-  pause_for_a_while (server);
-}
-
-static void
-pause_client (GstElement *server, GstElement *client)
-{
-  pause_for_a_while (client);
-}
-
-static void
-seek_server (GstElement *server, GstElement *client)
-{
-  seek (server);
+  gst_element_set_state (client, GST_STATE_NULL);
+  gst_element_set_state (server, GST_STATE_NULL);
+  gst_object_unref (appsink);
+  gst_object_unref (client);
+  gst_object_unref (server);
 }
 
 /* What changes the base time of a pipeline. */
-static void (*const changes[]) (GstElement *server, GstElement *client) = {
-  pause_server,
-  pause_client,
-  seek_server,
-};
+enum { NOTHING, PAUSE_OF_SERVER, PAUSE_OF_CLIENT, FLUSH_OF_SERVER, N_CHANGES };
 
-/* A pause of either pipeline moves the start of its running time, and so does a
- * flush. */
-TEST_LOOP (running_time_changes, G_N_ELEMENTS (changes))
+/* A frame is due at the same time in both pipelines, though they have started
+ * at different times, and after a pause or a flush. */
+TEST_LOOP (running_time, N_CHANGES)
 {
   GstElement *server, *client, *appsink;
+  GstClockTime pts, theirs, ours;
   GstSample *sample;
-  GstClockTime pts;
   guint i;
 
   if (test_ipc_cannot_export ())
     return;
   make_pipelines (&server, &client, &appsink);
-  play (server);
   g_usleep (100 * 1000);
   gst_sample_unref (start_client (server, client, appsink, &pts));
-  changes[__i__](server, client);
-  /* The first ones may be from before. */
-  g_usleep (300 * 1000);
-  for (i = 0; i < 3; i++)
-    gst_sample_unref (pull (appsink, &pts));
+  if (__i__ == PAUSE_OF_SERVER || __i__ == PAUSE_OF_CLIENT) {
+    pause_for_a_while (__i__ == PAUSE_OF_SERVER ? server : client);
+  } else if (__i__ == FLUSH_OF_SERVER) {
+    fail_unless (gst_element_seek_simple (
+        server, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0));
+    play (server);
+  }
+  if (__i__ != NOTHING) {
+    /* The first ones may be from before. */
+    g_usleep (300 * 1000);
+    for (i = 0; i < 3; i++)
+      gst_sample_unref (pull (appsink, &pts));
+  }
   sample = pull_after_start (server, client, appsink, &pts);
-  assert_same_time (server, client, sample);
+  theirs = gst_element_get_base_time (server) + pts;
+  ours = gst_element_get_base_time (client)
+         + gst_segment_to_running_time (
+             gst_sample_get_segment (sample), GST_FORMAT_TIME, pts);
+  fail_unless (ABS (GST_CLOCK_DIFF (ours, theirs)) <= 20 * GST_MSECOND,
+      "%" GST_STIME_FORMAT " apart",
+      GST_STIME_ARGS (GST_CLOCK_DIFF (ours, theirs)));
   gst_sample_unref (sample);
   free_pipelines (server, client, appsink);
 }
 
 /* The latency of the client is the configured latency of the server's
- * pipeline. */
+ * pipeline: one frame of the source, and the processing deadline of the
+ * sink. */
 TEST (latency)
 {
-  g_autoptr (GstElement) server = NULL, client = NULL, appsink = NULL,
-                         src = NULL;
-  GstClockTime latency = 0;
+  GstElement *server, *client, *appsink, *src;
+  g_autoptr (GstQuery) query = gst_query_new_latency ();
+  GstClockTime latency = 0, pts;
   gboolean is_live = FALSE;
-  GstSample *sample;
-  GstQuery *query;
 
   if (test_ipc_cannot_export ())
     return;
-  server =
-      test_launch ("videotestsrc is-live=true ! video/x-raw,framerate=50/1 "
-                   "! vkgdripcsink socket-path=%s",
-          test_ipc_path);
-  client = test_launch (
-      "vkgdripcsrc name=src socket-path=%s ! appsink name=sink", test_ipc_path);
-  appsink = gst_bin_get_by_name (GST_BIN (client), "sink");
+  make_pipelines (&server, &client, &appsink);
   src = gst_bin_get_by_name (GST_BIN (client), "src");
-  gst_element_set_state (server, GST_STATE_PLAYING);
   gst_element_set_state (client, GST_STATE_PLAYING);
-  sample = gst_app_sink_pull_sample (GST_APP_SINK (appsink));
-  fail_unless (sample != NULL);
-  gst_sample_unref (sample);
-  query = gst_query_new_latency ();
+  gst_sample_unref (pull (appsink, &pts));
   fail_unless (gst_element_query (src, query));
   gst_query_parse_latency (query, &is_live, &latency, NULL);
   fail_unless (is_live);
-  /* The latency of the source is one frame. The sink adds its processing
-   * deadline. */
   fail_unless_equals_uint64 (latency, 40 * GST_MSECOND);
-  gst_query_unref (query);
-  gst_element_set_state (client, GST_STATE_NULL);
-  gst_element_set_state (server, GST_STATE_NULL);
+  gst_object_unref (src);
+  free_pipelines (server, client, appsink);
 }
 
 /* --- memory that cannot be exported -------------------------------------- */
@@ -825,7 +596,7 @@ TEST (views_of_copy)
   GstVideoMeta *meta;
   guint i;
 
-  if (!test_ipc_begin (""))
+  if (!test_ipc_run ("begin"))
     return;
   buffer = new_system_frame (1);
   for (i = 0; i < 2; i++) {
@@ -849,20 +620,17 @@ TEST (copies)
   g_autoptr (GstVkgdrAllocator) allocator = NULL;
   guint i, blocks;
 
-  if (!test_ipc_begin (""))
+  if (!test_ipc_run ("begin"))
     return;
   allocator = test_allocator ();
   blocks = gst_vkgdr_allocator_get_active_blocks (allocator);
   for (i = 0; i < 100; i++) {
     test_ipc_push_buffer (i % 2 ? new_small_frame (i) : new_system_frame (i));
-    test_ipc_pull_and_drop (i);
+    test_ipc_run ("pull %u", i);
   }
-  fail_unless_equals_uint64 (test_ipc_sink_stat ("frames-copied"), 100);
-  fail_unless_equals_uint64 (
-      test_ipc_sink_stat ("bytes-copied"), 100 * TEST_IPC_SIZE);
-  test_ipc_push (100);
-  test_ipc_pull_and_drop (100);
-  fail_unless_equals_uint64 (test_ipc_sink_stat ("frames-copied"), 100);
+  test_ipc_run ("is frames-copied 100; is bytes-copied %u; push 100; pull 100;"
+                "is frames-copied 100",
+      100 * TEST_IPC_SIZE);
   /* The memory of copies is recycled. */
   assert_blocks (allocator, blocks + MAX_COPIES);
 }

@@ -5,84 +5,71 @@
 
 #include "ipc-harness.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#include "gate.h"
+#include "slow.h"
+
+/* How long the device is busy after the gate has opened, in milliseconds. */
+#define BUSY 30
+
 GstHarness *test_sink, *test_src;
+
+static gboolean is_skipped;
+static GPtrArray *kept;
+static gboolean is_discont; /* the frame that was pulled last */
+static GstVkgdrStream *stream;
+static gint gate_is_passed, n_pushed;
+static guint n_to_push;
+static GThread *thread;
 
 /* --- elements ------------------------------------------------------------ */
 
-static GstElement *
-make (const gchar *launch)
+static GstHarness *
+make (const gchar *element, const gchar *properties)
 {
-  GstElement *element =
-      test_launch ("%s socket-path=%s", launch, test_ipc_path);
-  test_set_context (element, test_context);
-  return element;
+  g_autoptr (GstElement) made =
+      test_launch ("%s socket-path=%s %s", element, test_ipc_path, properties);
+  g_autoptr (GstBus) bus = gst_bus_new ();
+  gboolean is_sink = g_str_has_prefix (element, "vkgdripcsink");
+
+  test_set_context (made, test_context);
+  gst_element_set_bus (made, bus);
+  return gst_harness_new_with_element (
+      made, is_sink ? "sink" : NULL, is_sink ? NULL : "src");
 }
 
-void
-test_ipc_serve (const gchar *properties)
+static void
+clear (GstHarness **harness)
 {
-  g_autofree gchar *launch =
-      g_strdup_printf ("vkgdripcsink sync=false %s", properties);
-  g_autoptr (GstElement) element = make (launch);
+  GstMessage *message;
+  GError *error = NULL;
 
-  test_sink = gst_harness_new_with_element (element, "sink", NULL);
-  gst_harness_set_src_caps_str (test_sink, TEST_IPC_CAPS);
-}
-
-void
-test_ipc_start_client (void)
-{
-  GstElement *element = make ("vkgdripcsrc");
-
-  test_src = gst_harness_new_with_element (element, NULL, "src");
-  gst_object_unref (element);
-  gst_harness_play (test_src);
-}
-
-void
-test_ipc_connect (void)
-{
-  test_ipc_start_client ();
-  test_ipc_wait_clients (test_sink->element, 1);
-}
-
-gboolean
-test_ipc_begin (const gchar *properties)
-{
-  if (test_ipc_cannot_export ())
-    return FALSE;
-  test_ipc_serve (properties);
-  test_ipc_connect ();
-  return TRUE;
-}
-
-void
-test_ipc_disconnect (void)
-{
-  g_clear_pointer (&test_src, gst_harness_teardown);
-}
-
-void
-test_ipc_stop (void)
-{
-  g_clear_pointer (&test_sink, gst_harness_teardown);
+  if (!*harness)
+    return;
+  message = gst_bus_pop_filtered (
+      GST_ELEMENT_BUS ((*harness)->element), GST_MESSAGE_ERROR);
+  if (message) {
+    gst_message_parse_error (message, &error, NULL);
+    fail ("%s", error->message);
+  }
+  gst_element_set_bus ((*harness)->element, NULL);
+  g_clear_pointer (harness, gst_harness_teardown);
 }
 
 void
 test_end_case (void)
 {
-  test_ipc_disconnect ();
-  test_ipc_stop ();
+  g_clear_pointer (&thread, g_thread_join);
+  g_clear_pointer (&kept, g_ptr_array_unref);
+  clear (&test_src);
+  clear (&test_sink);
+  gst_clear_object (&stream);
   gst_task_cleanup_all ();
 }
 
-guint64
-test_ipc_sink_stat (const gchar *name)
-{
-  return test_ipc_stat (test_sink->element, name);
-}
-
-/* --- frames -------------------------------------------------------------- */
+/* --- frames and events --------------------------------------------------- */
 
 GstBuffer *
 test_ipc_fill (GstBuffer *buffer, guint number)
@@ -117,12 +104,6 @@ test_ipc_push_event (GstEvent *event)
   fail_unless (gst_harness_push_event (test_sink, event));
 }
 
-void
-test_ipc_push (guint number)
-{
-  test_ipc_push_buffer (test_ipc_new_frame (number));
-}
-
 GstBuffer *
 test_ipc_pull (guint number)
 {
@@ -132,12 +113,6 @@ test_ipc_pull (guint number)
   fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), number * GST_MSECOND);
   fail_unless (test_ipc_is_whole (buffer, TEST_IPC_WIDTH, TEST_IPC_HEIGHT));
   return buffer;
-}
-
-void
-test_ipc_pull_and_drop (guint number)
-{
-  gst_buffer_unref (test_ipc_pull (number));
 }
 
 GstEvent *
@@ -154,13 +129,417 @@ test_ipc_pull_event (GstEventType type)
   return NULL;
 }
 
-void
-test_ipc_flush (void)
+/* --- steps --------------------------------------------------------------- */
+
+/* What follows the name of a step, and its numbers, if it has any. */
+typedef struct {
+  const gchar *text;
+  guint first, last;
+  gchar words[3][64]; /* the last one goes on to the end */
+  guint number;       /* the second word as a number */
+} Arguments;
+
+static void
+serve (const Arguments *to)
+{
+  is_skipped = test_ipc_cannot_export ();
+  if (is_skipped)
+    return;
+  test_sink = make ("vkgdripcsink sync=false", to->text);
+  gst_harness_set_src_caps_str (test_sink, TEST_IPC_CAPS);
+}
+
+static void
+start (const Arguments *to)
+{
+  test_src = make ("vkgdripcsrc", to->text);
+  gst_harness_play (test_src);
+}
+
+static void
+connect_client (const Arguments *to)
+{
+  start (to);
+  test_ipc_wait_clients (test_sink->element, 1);
+}
+
+static void
+begin (const Arguments *to)
+{
+  serve (to);
+  if (!is_skipped)
+    connect_client (&(Arguments){ .text = "" });
+}
+
+static void
+stop (const Arguments *to)
+{
+  clear (&test_sink);
+}
+
+static void
+disconnect (const Arguments *to)
+{
+  gint64 since = g_get_monotonic_time ();
+
+  clear (&test_src);
+  fail_unless (
+      g_get_monotonic_time () - since < test_limit (5 * G_USEC_PER_SEC));
+}
+
+static void
+wait_clients (const Arguments *to)
+{
+  test_ipc_wait_clients (test_sink->element, to->first);
+}
+
+static void
+push (const Arguments *to)
+{
+  guint i;
+
+  for (i = to->first; i <= to->last; i++)
+    test_ipc_push_buffer (test_ipc_new_frame (i));
+}
+
+static void
+push_gated (const Arguments *to)
+{
+  GstBuffer *buffer = test_ipc_new_frame (to->first);
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+
+  if (!stream)
+    stream = test_stream_new (test_context);
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_WRITE, NULL));
+  test_gate_delay (stream, BUSY, &gate_is_passed);
+  fail_unless (
+      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_WRITE, NULL));
+  test_ipc_push_buffer (buffer);
+}
+
+static gpointer
+push_in_thread (gpointer data)
+{
+  guint i;
+
+  for (i = 0; i < n_to_push; i++) {
+    if (gst_harness_push (test_sink, test_ipc_new_frame (i)) != GST_FLOW_OK)
+      break;
+    g_atomic_int_inc (&n_pushed);
+  }
+  return NULL;
+}
+
+static void
+push_all (const Arguments *to)
+{
+  n_pushed = 0;
+  n_to_push = to->first;
+  thread = g_thread_new ("push", push_in_thread, NULL);
+}
+
+static void
+assert_pushed (const Arguments *to)
+{
+  g_clear_pointer (&thread, g_thread_join);
+  fail_unless_equals_int (n_pushed, to->first);
+}
+
+static void
+assert_blocks (const Arguments *to)
+{
+  test_wait_for (g_atomic_int_get (&n_pushed) >= (gint) to->first);
+  g_usleep (50 * 1000);
+  fail_unless_equals_int (g_atomic_int_get (&n_pushed), to->first);
+}
+
+static void
+set_caps (const Arguments *to)
+{
+  gst_harness_set_src_caps_str (test_sink, to->text);
+}
+
+static void
+push_eos (const Arguments *to)
+{
+  test_ipc_push_event (gst_event_new_eos ());
+}
+
+static void
+push_segment (void)
 {
   GstSegment segment;
 
   gst_segment_init (&segment, GST_FORMAT_TIME);
-  test_ipc_push_event (gst_event_new_flush_start ());
-  test_ipc_push_event (gst_event_new_flush_stop (TRUE));
   test_ipc_push_event (gst_event_new_segment (&segment));
+}
+
+static void
+flush_start (const Arguments *to)
+{
+  test_ipc_push_event (gst_event_new_flush_start ());
+}
+
+static void
+flush (const Arguments *to)
+{
+  flush_start (to);
+  test_ipc_push_event (gst_event_new_flush_stop (TRUE));
+  push_segment ();
+}
+
+static void
+next_stream (const Arguments *to)
+{
+  test_ipc_push_event (gst_event_new_stream_start ("the next one"));
+  push_segment ();
+}
+
+static GstTagScope
+get_scope (const Arguments *to)
+{
+  return strcmp (to->words[0], "global") ? GST_TAG_SCOPE_STREAM
+                                         : GST_TAG_SCOPE_GLOBAL;
+}
+
+static void
+push_tag (const Arguments *to)
+{
+  GstTagList *tags = gst_tag_list_new (to->words[1], to->words[2], NULL);
+
+  gst_tag_list_set_scope (tags, get_scope (to));
+  test_ipc_push_event (gst_event_new_tag (tags));
+}
+
+static void
+assert_warning (const Arguments *to)
+{
+  g_autoptr (GstMessage) message = gst_bus_pop_filtered (
+      GST_ELEMENT_BUS (test_sink->element), GST_MESSAGE_WARNING);
+
+  fail_unless (message != NULL, "no warning");
+}
+
+static GstBuffer *
+take (guint number)
+{
+  GstBuffer *buffer = test_ipc_pull (number);
+
+  is_discont = GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DISCONT);
+  return buffer;
+}
+
+static void
+pull (const Arguments *to)
+{
+  guint i;
+
+  for (i = to->first; i <= to->last; i++)
+    gst_buffer_unref (take (i));
+}
+
+static void
+keep (const Arguments *to)
+{
+  guint i;
+
+  if (!kept)
+    kept = g_ptr_array_new_with_free_func ((GDestroyNotify) gst_buffer_unref);
+  for (i = to->first; i <= to->last; i++)
+    g_ptr_array_add (kept, take (i));
+}
+
+static void
+drop (const Arguments *to)
+{
+  guint i;
+
+  for (i = 0; i < kept->len; i++)
+    fail_unless (test_ipc_is_whole (
+        g_ptr_array_index (kept, i), TEST_IPC_WIDTH, TEST_IPC_HEIGHT));
+  g_clear_pointer (&kept, g_ptr_array_unref);
+}
+
+static void
+assert_discont (const Arguments *to)
+{
+  fail_unless (is_discont);
+}
+
+static void
+get_event (const Arguments *to)
+{
+  gboolean is_caps = strcmp (to->words[0], "caps") == 0;
+  g_autoptr (GstEvent) event =
+      test_ipc_pull_event (is_caps ? GST_EVENT_CAPS : GST_EVENT_EOS);
+  g_autoptr (GstCaps) expected = NULL;
+  GstCaps *caps;
+
+  if (!is_caps || !to->words[1][0])
+    return;
+  gst_event_parse_caps (event, &caps);
+  expected = gst_caps_from_string (strchr (to->text, ' ') + 1);
+  fail_unless (
+      gst_caps_can_intersect (caps, expected), "%" GST_PTR_FORMAT, caps);
+}
+
+/* The newest tags that the client has pushed with this scope count. */
+static void
+assert_tagged (const Arguments *to)
+{
+  g_autoptr (GstPad) pad =
+      gst_element_get_static_pad (test_src->element, "src");
+  g_autofree gchar *found = NULL;
+  GstTagList *tags;
+  GstEvent *event;
+  guint i;
+
+  for (i = 0; (event = gst_pad_get_sticky_event (pad, GST_EVENT_TAG, i)); i++) {
+    gst_event_parse_tag (event, &tags);
+    if (gst_tag_list_get_scope (tags) == get_scope (to)) {
+      g_clear_pointer (&found, g_free);
+      gst_tag_list_get_string (tags, to->words[1], &found);
+    }
+    gst_event_unref (event);
+  }
+  fail_unless_equals_string (found ? found : "", to->words[2]);
+}
+
+static void
+flush_client (const Arguments *to)
+{
+  gst_element_send_event (test_src->element, gst_event_new_flush_start ());
+  gst_element_send_event (test_src->element, gst_event_new_flush_stop (TRUE));
+}
+
+static void
+assert_stat (const Arguments *to)
+{
+  fail_unless_equals_uint64 (
+      test_ipc_stat (test_sink->element, to->words[0]), to->number);
+}
+
+static void
+assert_client_stat (const Arguments *to)
+{
+  fail_unless_equals_uint64 (
+      test_ipc_stat (test_src->element, to->words[0]), to->number);
+}
+
+static void
+wait_stat (const Arguments *to)
+{
+  test_ipc_wait_stat (test_sink->element, to->words[0], to->number);
+}
+
+static void
+assert_socket (const Arguments *to)
+{
+  fail_unless (g_file_test (test_ipc_path, G_FILE_TEST_EXISTS));
+}
+
+static void
+assert_no_socket (const Arguments *to)
+{
+  fail_if (g_file_test (test_ipc_path, G_FILE_TEST_EXISTS));
+}
+
+static void
+open_gate (const Arguments *to)
+{
+  fail_if (test_gate_was_missed ());
+  fail_if (g_atomic_int_get (&gate_is_passed));
+  test_gate_set (TRUE);
+}
+
+static void
+assert_passed (const Arguments *to)
+{
+  fail_unless (g_atomic_int_get (&gate_is_passed));
+}
+
+static void
+wait_a_while (const Arguments *to)
+{
+  g_usleep (to->first * 1000);
+}
+
+static const struct {
+  const gchar *name;
+  void (*run) (const Arguments *to);
+} steps[] = {
+  { "serve", serve },
+  { "stop", stop },
+  { "start", start },
+  { "connect", connect_client },
+  { "disconnect", disconnect },
+  { "begin", begin },
+  { "clients", wait_clients },
+  { "push", push },
+  { "push-gated", push_gated },
+  { "push-all", push_all },
+  { "pushed", assert_pushed },
+  { "blocks-after", assert_blocks },
+  { "caps", set_caps },
+  { "eos", push_eos },
+  { "flush", flush },
+  { "flush-start", flush_start },
+  { "next-stream", next_stream },
+  { "tag", push_tag },
+  { "warns", assert_warning },
+  { "pull", pull },
+  { "keep", keep },
+  { "drop", drop },
+  { "discont", assert_discont },
+  { "get", get_event },
+  { "tagged", assert_tagged },
+  { "flush-client", flush_client },
+  { "is", assert_stat },
+  { "client-is", assert_client_stat },
+  { "wait", wait_stat },
+  { "socket", assert_socket },
+  { "no-socket", assert_no_socket },
+  { "open-gate", open_gate },
+  { "gate-passed", assert_passed },
+  { "sleep", wait_a_while },
+};
+
+static void
+run_step (const gchar *step)
+{
+  gsize length = strcspn (step, " ");
+  Arguments to = { .text = step[length] ? step + length + 1 : "" };
+  guint i;
+
+  if (sscanf (to.text, "%u-%u", &to.first, &to.last) < 2)
+    to.last = to.first;
+  sscanf (to.text, "%63s %63s %63[^\n]", to.words[0], to.words[1], to.words[2]);
+  to.number = g_ascii_strtoull (to.words[1], NULL, 10);
+  for (i = 0; i < G_N_ELEMENTS (steps); i++)
+    if (strlen (steps[i].name) == length
+        && strncmp (steps[i].name, step, length) == 0) {
+      GST_INFO ("step: %s", step);
+      steps[i].run (&to);
+      return;
+    }
+  fail ("there is no step \"%s\"", step);
+}
+
+gboolean
+test_ipc_run (const gchar *format, ...)
+{
+  g_autofree gchar *text = NULL;
+  g_auto (GStrv) parts = NULL;
+  va_list arguments;
+  guint i;
+
+  va_start (arguments, format);
+  text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  parts = g_strsplit (text, ";", -1);
+  for (i = 0; parts[i] && !is_skipped; i++)
+    if (*g_strstrip (parts[i]))
+      run_step (parts[i]);
+  return !is_skipped;
 }

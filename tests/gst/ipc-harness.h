@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ipc-harness.h: a vkgdripcsink and a vkgdripcsrc in one process
- *
- * A test has one of each, in harnesses.
+ * ipc-harness.h: a vkgdripcsink and a vkgdripcsrc in one process, and steps
+ * that say what is sent, and what must arrive
  */
 
 #ifndef __TEST_IPC_HARNESS_H__
@@ -18,25 +17,52 @@ G_BEGIN_DECLS
 /* The size of a frame in bytes. */
 #define TEST_IPC_SIZE (TEST_IPC_WIDTH * TEST_IPC_HEIGHT)
 
-/* NULL if the element does not exist. */
+/* The server and its client. NULL if the element does not exist. */
 extern GstHarness *test_sink, *test_src;
 
-/* Makes test_sink: a vkgdripcsink with @properties in the syntax of
- * gst-launch-1.0. It does not wait for the clock. */
-void test_ipc_serve (const gchar *properties);
+/* Runs steps, which semicolons separate. Returns FALSE, and prints why, if
+ * memory cannot be exported. The end of a test checks that neither element has
+ * posted an error, and stops both. NUMBERS are one number or two: 2-5.
+ *
+ *   serve PROPERTIES, stop   make and stop the server
+ *   start PROPERTIES         makes the client
+ *   connect PROPERTIES       the same, and waits until it is connected
+ *   disconnect               stops the client
+ *   begin PROPERTIES         serve PROPERTIES; connect
+ *   clients N                waits until there are N clients
+ *
+ *   push NUMBERS             frames into the server
+ *   push-gated N             a frame that is not written before the gate opens
+ *   push-all N               frames 0 to N-1, in another thread
+ *   pushed N                 waits for its end: N frames have been accepted
+ *   blocks-after N           the thread waits with the frame after N frames
+ *   caps CAPS, eos, flush, flush-start, next-stream, tag SCOPE NAME TEXT
+ *                            the same into the server
+ *   warns                    the server has posted a warning
+ *
+ *   pull NUMBERS             these frames come next, and are whole
+ *   keep NUMBERS             the same, and keeps them, until "drop"
+ *   discont                  the last one has DISCONT
+ *   get EVENT [CAPS]         the next event of this type, with such caps
+ *   tagged SCOPE NAME [TEXT] whether the client has the tag
+ *   flush-client             flushes the client
+ *
+ *   is FIELD N, wait FIELD N a field of the server's stats is or becomes N
+ *   client-is FIELD N        the same of the client
+ *   socket, no-socket        whether the file of the socket exists
+ *   open-gate                nothing has waited for the gate until now
+ *   gate-passed              the work behind the gate is done
+ *   sleep MS
+ */
+gboolean test_ipc_run (const gchar *format, ...) G_GNUC_PRINTF (1, 2);
 
-/* Makes test_src. test_ipc_connect () also waits until it is connected as the
- * only client. */
-void test_ipc_start_client (void);
-void test_ipc_connect (void);
-
-/* Makes both. Returns FALSE, and prints why, if memory cannot be exported. */
-gboolean test_ipc_begin (const gchar *properties);
-
-/* Stop and free test_src, and test_sink, if they exist. The end of a test does
- * both. */
-void test_ipc_disconnect (void);
-void test_ipc_stop (void);
+/* A case that consists of steps. */
+#define TEST_STEPS(name, steps) \
+  TEST (name) \
+  { \
+    test_ipc_run (steps); \
+  } \
+  struct test_steps_##name
 
 /* Makes frame @number, which shares its allocation with no other memory. */
 GstBuffer *test_ipc_new_frame (guint number);
@@ -45,24 +71,13 @@ GstBuffer *test_ipc_new_frame (guint number);
  * returns it. */
 GstBuffer *test_ipc_fill (GstBuffer *buffer, guint number);
 
-/* Push a buffer to test_sink. test_ipc_push () pushes a new frame. */
-void test_ipc_push (guint number);
 void test_ipc_push_buffer (GstBuffer *buffer);
 void test_ipc_push_event (GstEvent *event);
 
-/* Flushes test_sink, and pushes a segment. */
-void test_ipc_flush (void);
-
-/* Returns the next frame of test_src, which must be frame @number. The caller
- * frees it. */
+/* Returns the next frame of test_src, which must be frame @number, or the next
+ * event of this type. The caller frees it. */
 GstBuffer *test_ipc_pull (guint number);
-void test_ipc_pull_and_drop (guint number);
-
-/* Returns the next event of this type. The caller frees it. */
 GstEvent *test_ipc_pull_event (GstEventType type);
-
-/* Returns a field of the property `stats` of test_sink. */
-guint64 test_ipc_sink_stat (const gchar *name);
 
 G_END_DECLS
 

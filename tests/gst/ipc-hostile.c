@@ -27,14 +27,6 @@
 static GstElement *server, *ipc;
 
 static void
-start_server (const gchar *properties)
-{
-  server = test_ipc_new_server (
-      "testframes buffers=32 ! identity sleep-time=4000", properties, &ipc);
-  gst_element_set_state (server, GST_STATE_PLAYING);
-}
-
-static void
 say_hello (gint fd)
 {
   const vkgdr_wire_hello hello = { { VKGDR_WIRE_HELLO, sizeof (hello) },
@@ -59,16 +51,6 @@ connect_to_server (void)
 TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
 
 /* --- the permission to connect ------------------------------------------- */
-
-static void
-assert_mode (mode_t mode)
-{
-  struct stat status;
-
-  fail_unless (stat (test_ipc_path, &status) == 0);
-  fail_unless (S_ISSOCK (status.st_mode));
-  fail_unless_equals_int_hex (status.st_mode & 0777, mode);
-}
 
 /* Connects as another user. Returns -2 if the process cannot become another
  * user, -1 if the connection fails with an error that names the remedy, 0 if
@@ -119,41 +101,43 @@ ask_as_other_user (void)
   return result;
 }
 
-/* Lets all users search the folder of the socket, so that only the socket
- * decides. */
-static void
-open_folder (void)
+static const struct {
+  const gchar *properties;
+  mode_t mode;
+  gint answer;        /* to another user */
+  gint answer_if_666; /* the same, if the socket's mode permits everything */
+} permissions[] = {
+  { "", 0600, -1, VKGDR_WIRE_BYE },
+  { "allowed-peers=group", 0660, -1, VKGDR_WIRE_BYE },
+  { "allowed-peers=all", 0666, VKGDR_WIRE_WELCOME, VKGDR_WIRE_WELCOME },
+};
+
+TEST_LOOP (other_users, G_N_ELEMENTS (permissions))
 {
   g_autofree gchar *folder = g_path_get_dirname (test_ipc_path);
+  struct stat status;
 
-  fail_unless (chmod (folder, 0755) == 0);
-}
-
-TEST (other_users)
-{
   if (test_ipc_cannot_export ())
     return;
   if (geteuid () != 0) {
     g_print ("skipped: only root can be another user\n");
     return;
   }
-  open_folder ();
-  start_server ("");
-  assert_mode (0600);
-  fail_unless_equals_int (ask_as_other_user (), -1);
-  /* The user of the client is checked, even if the socket's mode permits
-   * everything. */
+  /* All users can search the folder, so that only the socket decides. */
+  fail_unless (chmod (folder, 0755) == 0);
+  server =
+      test_ipc_new_server ("testframes buffers=32 ! identity sleep-time=4000",
+          permissions[__i__].properties, &ipc);
+  gst_element_set_state (server, GST_STATE_PLAYING);
+  fail_unless (stat (test_ipc_path, &status) == 0);
+  fail_unless_equals_int_hex (
+      status.st_mode, S_IFSOCK | permissions[__i__].mode);
+  fail_unless_equals_int (ask_as_other_user (), permissions[__i__].answer);
   fail_unless (chmod (test_ipc_path, 0666) == 0);
-  fail_unless_equals_int (ask_as_other_user (), VKGDR_WIRE_BYE);
-  fail_unless_equals_uint64 (test_ipc_stat (ipc, "clients-refused"), 1);
-  test_ipc_stop_server (server, ipc);
-  start_server ("allowed-peers=group");
-  assert_mode (0660);
-  fail_unless_equals_int (ask_as_other_user (), -1);
-  test_ipc_stop_server (server, ipc);
-  start_server ("allowed-peers=all");
-  assert_mode (0666);
-  fail_unless_equals_int (ask_as_other_user (), VKGDR_WIRE_WELCOME);
+  fail_unless_equals_int (
+      ask_as_other_user (), permissions[__i__].answer_if_666);
+  fail_unless_equals_uint64 (test_ipc_stat (ipc, "clients-refused"),
+      permissions[__i__].answer_if_666 == VKGDR_WIRE_BYE);
   test_ipc_stop_server (server, ipc);
 }
 
@@ -234,16 +218,6 @@ send_frame (Attack *self, gconstpointer metas, gsize size)
       vkgdr_server_send (self->server, &frame), VKGDR_SERVER_SENT);
 }
 
-/* Adds a meta of @kind with the content @text to @metas. */
-static void
-add_meta (GByteArray *metas, guint32 kind, const gchar *text)
-{
-  guint32 head[2] = { kind, strlen (text) };
-
-  g_byte_array_append (metas, (const guint8 *) head, sizeof (head));
-  g_byte_array_append (metas, (const guint8 *) text, strlen (text));
-}
-
 /* Ends the client. Its stream must have ended with an error or EOS, as
  * @is_error says. */
 static void
@@ -271,56 +245,54 @@ close_attack (Attack *self, gboolean is_error)
   gst_buffer_unref (self->buffer);
 }
 
+/* Returns @n times @part behind @start; the caller frees it. */
 static gchar *
-nest (const gchar *start, const gchar *part, guint n)
+repeat (const gchar *start, const gchar *part, guint n)
 {
   GString *text = g_string_new (start);
 
   while (n-- > 0)
     g_string_append (text, part);
-  g_string_append_c (text, '1');
   return g_string_free (text, FALSE);
 }
 
-/* GStreamer's parsers would overflow the stack. */
-TEST (deep_caps)
-{
-  static const gchar *const parts[] = { "{", "<", "(structure)[a, b=" };
-  Attack attack;
-  guint i;
-
-  if (test_ipc_cannot_export ())
-    return;
-  for (i = 0; i < G_N_ELEMENTS (parts); i++) {
-    g_autofree gchar *text = nest ("video/x-raw, a=", parts[i], 30000);
-
-    open_attack (&attack);
-    set_state (&attack, VKGDR_FRAMES_CAPS, text);
-    send_frame (&attack, NULL, 0);
-    close_attack (&attack, TRUE);
+/* The part is repeated. GStreamer's parsers would overflow the stack, or keep
+ * the names of fields for ever. No tags, and caps without fields, are
+ * allowed. */
+static const struct {
+  vkgdr_frames_state state;
+  const gchar *text, *part;
+  gboolean is_allowed;
+} states[] = {
+  { VKGDR_FRAMES_CAPS, "video/x-raw, a=", "{" },
+  { VKGDR_FRAMES_CAPS, "video/x-raw, a=", "<" },
+  { VKGDR_FRAMES_CAPS, "video/x-raw, a=", "(structure)[a, b=" },
+#define WRONG(state, allows_none, allows_name) \
+  { state, "", NULL, allows_none }, \
+      { state, "taglist, title=x", NULL, allows_name }, \
+      { state, "video/x-raw, width=(int)[1, 2]" }, \
+  { \
+    state, "\377\377\377\377" \
   }
-}
+  WRONG (VKGDR_FRAMES_CAPS, FALSE, TRUE),
+  WRONG (VKGDR_FRAMES_SEGMENT, FALSE, FALSE),
+  WRONG (VKGDR_FRAMES_STREAM_TAGS, TRUE, FALSE),
+  WRONG (VKGDR_FRAMES_GLOBAL_TAGS, TRUE, FALSE),
+};
 
-TEST (wrong_states)
+TEST_LOOP (states, G_N_ELEMENTS (states))
 {
-  static const gchar *const texts[] = { "", "taglist, title=x",
-    "video/x-raw, width=(int)[1, 2]", "\377\377\377\377" };
+  const gchar *part = states[__i__].part;
+  g_autofree gchar *text =
+      repeat (states[__i__].text, part ? part : "", part ? 30000 : 0);
   Attack attack;
-  guint i, s;
 
   if (test_ipc_cannot_export ())
     return;
-  for (s = 0; s < VKGDR_FRAMES_N_STATES; s++)
-    for (i = 0; i < G_N_ELEMENTS (texts); i++) {
-      /* No tags, and caps without fields, are allowed. */
-      gboolean is_allowed = (s >= VKGDR_FRAMES_STREAM_TAGS && i == 0)
-                            || (s == VKGDR_FRAMES_CAPS && i == 1);
-
-      open_attack (&attack);
-      set_state (&attack, s, texts[i]);
-      send_frame (&attack, NULL, 0);
-      close_attack (&attack, !is_allowed);
-    }
+  open_attack (&attack);
+  set_state (&attack, states[__i__].state, text);
+  send_frame (&attack, NULL, 0);
+  close_attack (&attack, !states[__i__].is_allowed);
 }
 
 /* The kinds of metas, as in docs/ipc-protocol.md. */
@@ -328,56 +300,51 @@ TEST (wrong_states)
 #define REFERENCE 5
 
 /* Metas that are named like other types are left out. */
-TEST (names_of_types)
+static const struct {
+  guint32 kind;
+  const gchar *text, *part;
+} metas[] = {
+  { CUSTOM, "GstBuffer, a=1;" },
+  { CUSTOM, "GObject, a=1;" },
+  { CUSTOM, "GstVideoMeta, a=1;" },
+  { CUSTOM, "gint, a=1;" },
+  { CUSTOM, "GstVideo, a=1;" },
+  { CUSTOM, "my-meta, a=", "<" },
+  { REFERENCE, "0123456789abcdefvideo/x-raw, a=", "<" },
+};
+
+TEST_LOOP (metas, G_N_ELEMENTS (metas))
 {
-  static const gchar *const names[] = { "GstBuffer, a=1;", "GObject, a=1;",
-    "GstVideoMeta, a=1;", "gint, a=1;", "GstVideo, a=1;" };
-  g_autoptr (GByteArray) metas = g_byte_array_new ();
+  const gchar *part = metas[__i__].part;
+  g_autofree gchar *text =
+      repeat (metas[__i__].text, part ? part : "", part ? 30000 : 0);
+  guint32 head[2] = { metas[__i__].kind, strlen (text) };
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
   Attack attack;
-  guint i;
 
-  if (!test_ipc_cannot_export ()) {
-    open_attack (&attack);
-    for (i = 0; i < G_N_ELEMENTS (names); i++)
-      add_meta (metas, CUSTOM, names[i]);
-    send_frame (&attack, metas->data, metas->len);
-    close_attack (&attack, FALSE);
-  }
-}
-
-TEST (deep_metas)
-{
-  g_autofree gchar *custom = nest ("my-meta, a=", "<", 30000);
-  g_autofree gchar *reference =
-      nest ("0123456789abcdefvideo/x-raw, a=", "<", 30000);
-  Attack attack;
-  guint i;
-
-  for (i = 0; i < 2 && !test_ipc_cannot_export (); i++) {
-    g_autoptr (GByteArray) metas = g_byte_array_new ();
-
-    open_attack (&attack);
-    add_meta (metas, i == 0 ? CUSTOM : REFERENCE, i == 0 ? custom : reference);
-    send_frame (&attack, metas->data, metas->len);
-    close_attack (&attack, TRUE);
-  }
+  g_byte_array_append (bytes, (const guint8 *) head, sizeof (head));
+  g_byte_array_append (bytes, (const guint8 *) text, strlen (text));
+  if (test_ipc_cannot_export ())
+    return;
+  open_attack (&attack);
+  send_frame (&attack, bytes->data, bytes->len);
+  close_attack (&attack, part != NULL);
 }
 
 /* The process keeps the names of fields for ever. */
 TEST (many_names)
 {
-  GString *text = g_string_new ("video/x-raw");
+  g_autoptr (GString) text = g_string_new ("video/x-raw");
   Attack attack;
   guint i;
 
   for (i = 0; i < 10000; i++)
     g_string_append_printf (text, ", vkgdr-test-name-%u=1", i);
-  if (!test_ipc_cannot_export ()) {
-    open_attack (&attack);
-    set_state (&attack, VKGDR_FRAMES_CAPS, text->str);
-    send_frame (&attack, NULL, 0);
-    close_attack (&attack, TRUE);
-    fail_unless_equals_int (g_quark_try_string ("vkgdr-test-name-1"), 0);
-  }
-  g_string_free (text, TRUE);
+  if (test_ipc_cannot_export ())
+    return;
+  open_attack (&attack);
+  set_state (&attack, VKGDR_FRAMES_CAPS, text->str);
+  send_frame (&attack, NULL, 0);
+  close_attack (&attack, TRUE);
+  fail_unless_equals_int (g_quark_try_string ("vkgdr-test-name-1"), 0);
 }

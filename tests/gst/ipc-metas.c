@@ -200,10 +200,15 @@ TEST (damaged)
   }
 }
 
-#define PROGRESSIVE GST_VIDEO_INTERLACE_MODE_PROGRESSIVE
-#define INTERLEAVED GST_VIDEO_INTERLACE_MODE_INTERLEAVED
-#define ALTERNATE GST_VIDEO_INTERLACE_MODE_ALTERNATE
+#define PROGR GST_VIDEO_INTERLACE_MODE_PROGRESSIVE
+#define INTER GST_VIDEO_INTERLACE_MODE_INTERLEAVED
+#define ALTER GST_VIDEO_INTERLACE_MODE_ALTERNATE
 #define NO_SUCH_FORMAT 10000
+
+#define GRAY8 GST_VIDEO_FORMAT_GRAY8
+#define NV12 GST_VIDEO_FORMAT_NV12
+#define RGB8P GST_VIDEO_FORMAT_RGB8P
+#define TILES GST_VIDEO_TILE_MAKE_STRIDE
 
 /* Metas of frames in a buffer whose two memories have 3000 bytes each. */
 #define MEMORY_SIZE 3000
@@ -217,60 +222,49 @@ static const struct {
   gboolean is_inside;
 } frames[] = {
   /* The last row need not have a whole stride. */
-  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 70 }, { 100 }, TRUE },
-  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 71 }, { 100 }, FALSE },
-  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 31, 30, 1, { 70 }, { 100 }, FALSE },
-  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 70 }, { 101 }, FALSE },
-  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 31, 1, { 70 }, { 100 }, FALSE },
+  { GRAY8, PROGR, 30, 30, 1, { 70 }, { 100 }, TRUE },
+  { GRAY8, PROGR, 30, 30, 1, { 71 }, { 100 }, FALSE },
+  { GRAY8, PROGR, 31, 30, 1, { 70 }, { 100 }, FALSE },
+  { GRAY8, PROGR, 30, 30, 1, { 70 }, { 101 }, FALSE },
+  { GRAY8, PROGR, 30, 31, 1, { 70 }, { 100 }, FALSE },
   /* In the second memory, but not in both. */
-  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 3070 }, { 100 }, TRUE },
-  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 3071 }, { 100 }, FALSE },
-  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 1000 }, { 100 }, FALSE },
-  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 6001 }, { 0 }, FALSE },
+  { GRAY8, PROGR, 30, 30, 1, { 3070 }, { 100 }, TRUE },
+  { GRAY8, PROGR, 30, 30, 1, { 3071 }, { 100 }, FALSE },
+  { GRAY8, PROGR, 30, 30, 1, { 1000 }, { 100 }, FALSE },
+  { GRAY8, PROGR, 30, 30, 1, { 6001 }, { 0 }, FALSE },
   /* The first row is the last one in memory. */
-  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 2900 }, { -100 }, TRUE },
-  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 2899 }, { -100 }, FALSE },
-  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 2971 }, { -100 }, FALSE },
+  { GRAY8, PROGR, 30, 30, 1, { 2900 }, { -100 }, TRUE },
+  { GRAY8, PROGR, 30, 30, 1, { 2899 }, { -100 }, FALSE },
+  { GRAY8, PROGR, 30, 30, 1, { 2971 }, { -100 }, FALSE },
   /* Large numbers. */
-  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 1, 1, 1, { G_MAXUINT64 }, { 1 },
-      FALSE },
-  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, G_MAXUINT, 1, 1, { 0 }, { 1 }, FALSE },
-  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 1, G_MAXUINT, 1, { 0 }, { 1 }, FALSE },
-  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 1, G_MAXINT, 1, { 0 }, { G_MININT },
-      FALSE },
-  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 0, 0, 1, { 0 }, { 1 }, FALSE },
-  { NO_SUCH_FORMAT, PROGRESSIVE, 1, 1, 1, { 0 }, { 1 }, FALSE },
+  { GRAY8, PROGR, 1, 1, 1, { G_MAXUINT64 }, { 1 }, FALSE },
+  { GRAY8, PROGR, G_MAXUINT, 1, 1, { 0 }, { 1 }, FALSE },
+  { GRAY8, PROGR, 1, G_MAXUINT, 1, { 0 }, { 1 }, FALSE },
+  { GRAY8, PROGR, 1, G_MAXINT, 1, { 0 }, { G_MININT }, FALSE },
+  { GRAY8, PROGR, 0, 0, 1, { 0 }, { 1 }, FALSE },
+  { NO_SUCH_FORMAT, PROGR, 1, 1, 1, { 0 }, { 1 }, FALSE },
   /* Each plane counts. */
-  { GST_VIDEO_FORMAT_NV12, PROGRESSIVE, 30, 30, 2, { 0, 2074 }, { 64, 64 },
-      TRUE },
-  { GST_VIDEO_FORMAT_NV12, PROGRESSIVE, 30, 30, 2, { 0, 2074 }, { 64, 65 },
-      FALSE },
-  { GST_VIDEO_FORMAT_NV12, PROGRESSIVE, 30, 30, 1, { 0 }, { 64 }, FALSE },
-  { GST_VIDEO_FORMAT_RGB8P, PROGRESSIVE, 30, 30, 2, { 0, 1976 }, { 32, 4 },
-      TRUE },
-  { GST_VIDEO_FORMAT_RGB8P, PROGRESSIVE, 30, 30, 2, { 0, 1977 }, { 32, 4 },
-      FALSE },
+  { NV12, PROGR, 30, 30, 2, { 0, 2074 }, { 64, 64 }, TRUE },
+  { NV12, PROGR, 30, 30, 2, { 0, 2074 }, { 64, 65 }, FALSE },
+  { NV12, PROGR, 30, 30, 1, { 0 }, { 64 }, FALSE },
+  { RGB8P, PROGR, 30, 30, 2, { 0, 1976 }, { 32, 4 }, TRUE },
+  { RGB8P, PROGR, 30, 30, 2, { 0, 1977 }, { 32, 4 }, FALSE },
   /* One v210 row has 128 bytes. */
-  { GST_VIDEO_FORMAT_v210, PROGRESSIVE, 48, 20, 1, { 440 }, { 128 }, TRUE },
-  { GST_VIDEO_FORMAT_v210, PROGRESSIVE, 48, 20, 1, { 441 }, { 128 }, FALSE },
+  { GST_VIDEO_FORMAT_v210, PROGR, 48, 20, 1, { 440 }, { 128 }, TRUE },
+  { GST_VIDEO_FORMAT_v210, PROGR, 48, 20, 1, { 441 }, { 128 }, FALSE },
   /* One tile has 32 x 32 bytes. */
-  { GST_VIDEO_FORMAT_NV12_32L32, PROGRESSIVE, 32, 32, 2, { 0, 1024 },
-      { GST_VIDEO_TILE_MAKE_STRIDE (1, 1), GST_VIDEO_TILE_MAKE_STRIDE (1, 1) },
-      TRUE },
-  { GST_VIDEO_FORMAT_NV12_32L32, PROGRESSIVE, 32, 32, 2, { 0, 1024 },
-      { GST_VIDEO_TILE_MAKE_STRIDE (1, 1), GST_VIDEO_TILE_MAKE_STRIDE (2, 1) },
-      FALSE },
-  { GST_VIDEO_FORMAT_NV12_32L32, PROGRESSIVE, 64, 32, 2, { 0, 1024 },
-      { GST_VIDEO_TILE_MAKE_STRIDE (1, 1), GST_VIDEO_TILE_MAKE_STRIDE (1, 1) },
-      FALSE },
+  { GST_VIDEO_FORMAT_NV12_32L32, PROGR, 32, 32, 2, { 0, 1024 },
+      { TILES (1, 1), TILES (1, 1) }, TRUE },
+  { GST_VIDEO_FORMAT_NV12_32L32, PROGR, 32, 32, 2, { 0, 1024 },
+      { TILES (1, 1), TILES (2, 1) }, FALSE },
+  { GST_VIDEO_FORMAT_NV12_32L32, PROGR, 64, 32, 2, { 0, 1024 },
+      { TILES (1, 1), TILES (1, 1) }, FALSE },
   /* A field has half of the rows. Two fields have the same number of chroma
    * rows. */
-  { GST_VIDEO_FORMAT_GRAY8, ALTERNATE, 30, 60, 1, { 70 }, { 100 }, TRUE },
-  { GST_VIDEO_FORMAT_GRAY8, ALTERNATE, 30, 62, 1, { 70 }, { 100 }, FALSE },
-  { GST_VIDEO_FORMAT_NV12, INTERLEAVED, 30, 30, 2, { 0, 2010 }, { 64, 64 },
-      TRUE },
-  { GST_VIDEO_FORMAT_NV12, INTERLEAVED, 30, 30, 2, { 0, 2011 }, { 64, 64 },
-      FALSE },
+  { GRAY8, ALTER, 30, 60, 1, { 70 }, { 100 }, TRUE },
+  { GRAY8, ALTER, 30, 62, 1, { 70 }, { 100 }, FALSE },
+  { NV12, INTER, 30, 30, 2, { 0, 2010 }, { 64, 64 }, TRUE },
+  { NV12, INTER, 30, 30, 2, { 0, 2011 }, { 64, 64 }, FALSE },
 };
 
 /* A frame whose planes are not in its memory is refused. */
