@@ -22,8 +22,8 @@
 #define KINDS(X) \
   X (NOTHING) \
   X (CONTEXT) \
-  X (STREAM) X (EVENT) X (EXTERNAL) X (MEMORY) X (PINNED) X (REGISTERED) \
-      X (MODULE)
+  X (STREAM) \
+  X (EVENT) X (EXTERNAL) X (MEMORY) X (PINNED) X (REGISTERED) X (MODULE)
 
 /* The calls that fail, and what they create. */
 #define FAILING_CALLS(X) \

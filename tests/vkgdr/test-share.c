@@ -23,8 +23,6 @@
 
 #define SIZE ((size_t) 1000003) /* not a multiple of anything */
 
-#define N_ELEMENTS(array) (sizeof (array) / sizeof ((array)[0]))
-
 /* The seeds of the bytes that the parent and the child write. */
 #define PARENTS 1
 #define CHILDS 2
@@ -175,60 +173,37 @@ let_child_write (vkgdr_memory_t mem, const char *host, const char *debug)
   close (pipe_ends[1]);
 }
 
-static void
-check_child (uint32_t flags, const char *host, const char *debug)
-{
-  vkgdr_t g = test_open (0);
-  vkgdr_memory_t mem = vkgdr_memory_alloc (g, SIZE, flags);
-
-  assert_no_error ();
-  ck_assert (write_bytes (mem, PARENTS));
-  let_child_write (mem, host, debug);
-  ck_assert (holds (mem, CHILDS));
-  vkgdr_memory_free (mem);
-  vkgdr_close (g);
-}
+/* The kind of memory, and what a child with VKGDR_DEBUG=@debug gets. */
+static const struct {
+  uint32_t flags;
+  const char *host, *debug;
+} children[] = {
+  { 0, "host", NULL },
+  /* Memory in the parent's window is device memory for such a child. */
+  { 0, "no-host", "no-window" },
+  { 0, "host", "non-coherent" },
+  { VKGDR_MEMORY_DEVICE_BIT, "no-host", NULL },
+  { VKGDR_MEMORY_DEVICE_BIT, "no-host", "no-window" },
+};
 
 TEST_REQUIRE (test_require_device);
 
-TEST (a_child_writes_through_the_window)
-{
-  check_child (0, "host", NULL);
-}
-
-/* Memory in the parent's window is device memory in a child without a
- * window. */
-TEST (a_child_without_a_window_writes_by_cuda)
-{
-  check_child (0, "no-host", "no-window");
-}
-
-TEST (a_child_flushes)
-{
-  check_child (0, "host", "non-coherent");
-}
-
-static bool
-can_export_device_memory (void)
+TEST_LOOP (a_child_writes, N_ELEMENTS (children))
 {
   vkgdr_t g = test_open (0);
-  vkgdr_memory_t mem = vkgdr_memory_alloc (g, SIZE, VKGDR_MEMORY_DEVICE_BIT);
+  vkgdr_memory_t mem = vkgdr_memory_alloc (g, SIZE, children[__i__].flags);
 
   if (!mem) {
+    ck_assert_uint_ne (children[__i__].flags, 0);
     assert_error ("device memory");
     printf ("skipped: this driver does not export device memory\n");
+  } else {
+    ck_assert (write_bytes (mem, PARENTS));
+    let_child_write (mem, children[__i__].host, children[__i__].debug);
+    ck_assert (holds (mem, CHILDS));
+    vkgdr_memory_free (mem);
   }
-  vkgdr_memory_free (mem);
   vkgdr_close (g);
-  return mem != NULL;
-}
-
-TEST (a_child_writes_device_memory)
-{
-  if (!can_export_device_memory ())
-    return;
-  check_child (VKGDR_MEMORY_DEVICE_BIT, "no-host", NULL);
-  check_child (VKGDR_MEMORY_DEVICE_BIT, "no-host", "no-window");
 }
 
 /* --- in one process ------------------------------------------------------ */
@@ -281,46 +256,51 @@ assert_refused (vkgdr_t g, int fd, const vkgdr_fd_info *info, const char *word)
   ck_assert_int_le (test_count_maps (), maps + 8);
 }
 
-TEST (what_does_not_fit_is_refused)
+/* What is wrong in the description of the file descriptor, and a word of the
+ * error. @fd is a file descriptor instead of that of the memory, or -2. */
+static const struct {
+  uint8_t device, driver; /* change the UUIDs */
+  uint64_t size;          /* 0: the right one */
+  uint32_t flags;
+  int fd;
+  const char *word;
+} wrong[] = {
+  { 1, 0, 0, 0, -2, "another device" },
+  { 0, 1, 0, 0, -2, "another version of the driver" },
+  { 0, 0, UINT64_MAX, 0, -2, "18446744073709551615 bytes" },
+  { 0, 0, 0, 0x80, -2, "0x80" },
+  { 0, 0, 0, VKGDR_MEMORY_DEVICE_BIT, -2, "device memory" },
+  { 0, 0, 0, 0, -1, "-1 is not a file descriptor" },
+  { 0, 0, 0, 0, STDERR_FILENO, "cuImportExternalMemory" },
+  { 0, 0, 100 * SIZE, 0, -2, "the size that" },
+};
+
+TEST_LOOP (what_does_not_fit_is_refused, N_ELEMENTS (wrong))
 {
   vkgdr_t g = test_open (0);
   vkgdr_memory_t mem = test_alloc (g, SIZE);
   int fd = vkgdr_memory_get_fd (mem);
-  int other = open ("/dev/null", O_RDWR | O_CLOEXEC);
   vkgdr_fd_info good, bad;
 
   vkgdr_memory_describe_fd (mem, &good);
   bad = good;
-  bad.device_uuid[3] ^= 1;
-  assert_refused (g, fd, &bad, "another device");
-  bad = good;
-  bad.driver_uuid[0] ^= 1;
-  assert_refused (g, fd, &bad, "another version of the driver");
+  bad.device_uuid[3] ^= wrong[__i__].device;
+  bad.driver_uuid[0] ^= wrong[__i__].driver;
+  bad.flags = wrong[__i__].flags;
+  if (wrong[__i__].size)
+    bad.size = wrong[__i__].size;
+  /* Only softcuda knows the size of a descriptor. */
+  if (g->info.software || wrong[__i__].size != 100 * SIZE)
+    assert_refused (g, wrong[__i__].fd == -2 ? fd : wrong[__i__].fd, &bad,
+        wrong[__i__].word);
   bad = good;
   bad.size = 0;
   assert_refused (g, fd, &bad, "0 bytes");
-  bad.size = UINT64_MAX;
-  assert_refused (g, fd, &bad, "18446744073709551615 bytes");
-  bad = good;
-  bad.flags = 0x80;
-  assert_refused (g, fd, &bad, "0x80");
-  bad = good;
-  bad.flags = VKGDR_MEMORY_DEVICE_BIT;
-  assert_refused (g, fd, &bad, "device memory");
-  assert_refused (g, -1, &good, "-1 is not a file descriptor");
-  assert_refused (g, other, &good, "cuImportExternalMemory");
-  if (g->info.software) {
-    bad = good;
-    bad.size = 100 * SIZE;
-    assert_refused (g, fd, &bad, "the size that");
-  }
-
   /* A program that only knows the size can import, too. */
   memset (good.device_uuid, 0, sizeof (good.device_uuid));
   memset (good.driver_uuid, 0, sizeof (good.driver_uuid));
   vkgdr_memory_free (vkgdr_memory_import_fd (g, fd, &good));
   assert_no_error ();
-  close (other);
   vkgdr_memory_free (mem);
   vkgdr_close (g);
 }
@@ -341,30 +321,15 @@ TEST (an_import_needs_a_context)
   vkgdr_close (g);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-no_import (VkDevice device, const VkMemoryAllocateInfo *info,
-    const VkAllocationCallbacks *callbacks, VkDeviceMemory *memory)
-{
-  return VK_ERROR_INVALID_EXTERNAL_HANDLE;
-}
+static const char *const calls[] = { "cuImportExternalMemory",
+  "cuExternalMemoryGetMappedBuffer", "vkAllocateMemory", "vkMapMemory" };
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-no_map (VkDevice device, VkDeviceMemory memory, VkDeviceSize offset,
-    VkDeviceSize size, VkMemoryMapFlags flags, void **data)
+TEST_LOOP (failures_leave_nothing_behind, N_ELEMENTS (calls))
 {
-  return VK_ERROR_MEMORY_MAP_FAILED;
-}
-
-TEST (failures_leave_nothing_behind)
-{
-  static const char *const calls[] = { "cuImportExternalMemory",
-    "cuExternalMemoryGetMappedBuffer" };
   vkgdr_memory_t mem;
   vkgdr_fd_info info;
   char spec[128];
-  vkgdr_vk vk;
   vkgdr_t g;
-  size_t i;
   int fd;
 
   if (!test_use_software_device ())
@@ -373,48 +338,46 @@ TEST (failures_leave_nothing_behind)
   mem = test_alloc (g, SIZE);
   fd = vkgdr_memory_get_fd (mem);
   vkgdr_memory_describe_fd (mem, &info);
-  for (i = 0; i < N_ELEMENTS (calls); i++) {
-    snprintf (spec, sizeof (spec), "%s:1", calls[i]);
+  snprintf (spec, sizeof (spec), "%s:1", calls[__i__]);
+  if (calls[__i__][0] == 'c')
     test_fail (spec);
-    assert_refused (g, fd, &info, calls[i]);
-    test_fail (NULL);
-  }
-  vk = g->vk;
-  g->vk.AllocateMemory = no_import;
-  assert_refused (g, fd, &info, "VK_ERROR_INVALID_EXTERNAL_HANDLE");
-  g->vk = vk;
-  g->vk.MapMemory = no_map;
-  assert_refused (g, fd, &info, "VK_ERROR_MEMORY_MAP_FAILED");
-  g->vk = vk;
+  else
+    test_fail_vulkan (g, calls[__i__]);
+  assert_refused (g, fd, &info, calls[__i__]);
+  test_fail (NULL);
+  test_fail_vulkan (g, NULL);
   vkgdr_memory_free (vkgdr_memory_import_fd (g, fd, &info));
   assert_no_error ();
   vkgdr_memory_free (mem);
   vkgdr_close (g);
 }
 
+/* A handle and its memory. */
+typedef struct {
+  vkgdr_t g;
+  vkgdr_memory_t mem;
+} Owner;
+
+static void
+import_and_free (void *data)
+{
+  Owner *owner = data;
+  vkgdr_fd_info info;
+
+  vkgdr_memory_describe_fd (owner->mem, &info);
+  vkgdr_memory_free (vkgdr_memory_import_fd (
+      owner->g, vkgdr_memory_get_fd (owner->mem), &info));
+  assert_no_error ();
+}
+
 TEST (many_imports_leave_nothing)
 {
-  vkgdr_t g = test_open (0);
-  vkgdr_memory_t mem = test_alloc (g, SIZE);
-  vkgdr_fd_info info;
-  int fds = 0;
-  int maps = 0;
-  int i;
+  Owner owner = { .g = test_open (0) };
 
-  vkgdr_memory_describe_fd (mem, &info);
-  for (i = 0; i < 100; i++) {
-    if (i == 10) {
-      fds = test_count_fds ();
-      maps = test_count_maps ();
-    }
-    vkgdr_memory_free (
-        vkgdr_memory_import_fd (g, vkgdr_memory_get_fd (mem), &info));
-    assert_no_error ();
-  }
-  ck_assert_int_eq (test_count_fds (), fds);
-  ck_assert_int_le (test_count_maps (), maps + 8);
-  vkgdr_memory_free (mem);
-  vkgdr_close (g);
+  owner.mem = test_alloc (owner.g, SIZE);
+  test_leaves_nothing (90, import_and_free, &owner);
+  vkgdr_memory_free (owner.mem);
+  vkgdr_close (owner.g);
 }
 
 /* --- device memory, with functions in place of a driver's ---------------- */
@@ -580,58 +543,35 @@ alloc_device (vkgdr_t g)
   return vkgdr_memory_alloc (g, SIZE, VKGDR_MEMORY_DEVICE_BIT);
 }
 
-#define N_THREADS 4
-#define N_IMPORTS 300
-
-typedef struct {
-  vkgdr_fd_info info;
-  int fd;
-} Shared;
-
+/* Each thread opens a device of its own, as a process would. */
 static void *
-import_often (void *data)
+import_often (void *mem)
 {
-  Shared *shared = data;
+  vkgdr_fd_info info;
   vkgdr_t g;
   int i;
 
   test_enter_context ();
   g = vkgdr_open (0, 0);
-  if (!g)
-    return vkgdr_last_error ();
-  for (i = 0; i < N_IMPORTS; i++) {
-    int fd = fcntl (shared->fd, F_DUPFD_CLOEXEC, 0);
-    vkgdr_memory_t mem = vkgdr_memory_import_fd (g, fd, &shared->info);
+  vkgdr_memory_describe_fd (mem, &info);
+  for (i = 0; i < 300; i++) {
+    vkgdr_memory_t own =
+        g ? vkgdr_memory_import_fd (g, vkgdr_memory_get_fd (mem), &info) : NULL;
 
-    if (!mem)
+    if (!own)
       return vkgdr_last_error ();
-    vkgdr_memory_free (mem);
+    vkgdr_memory_free (own);
   }
   vkgdr_close (g);
   return NULL;
 }
 
-/* Each thread opens a device of its own, as a process would. */
 TEST (several_import_at_once)
 {
   vkgdr_t g = test_open (0);
   vkgdr_memory_t mem = test_alloc (g, SIZE);
-  pthread_t threads[N_THREADS];
-  Shared shared;
-  void *error;
-  int i;
 
-  vkgdr_memory_describe_fd (mem, &shared.info);
-  shared.fd = vkgdr_memory_get_fd (mem);
-  for (i = 0; i < N_THREADS; i++)
-    ck_assert_int_eq (
-        pthread_create (&threads[i], NULL, import_often, &shared), 0);
-  for (i = 0; i < N_THREADS; i++) {
-    pthread_join (threads[i], &error);
-    if (error)
-      ck_abort_msg ("%s", (char *) error);
-  }
-  close (shared.fd);
+  test_run_threads (4, import_often, mem);
   vkgdr_memory_free (mem);
   vkgdr_close (g);
 }
@@ -723,50 +663,52 @@ TEST (device_memory_needs_no_window)
   vkgdr_close (g);
 }
 
-TEST (device_memory_fails)
+/* What fails: an allocation, getting a descriptor, an import, or freeing. */
+static const struct {
+  const char *call;
+  enum { ALLOCATION, DESCRIPTOR, IMPORT, FREEING } of;
+} failures[] = {
+  { "cuMemGetAllocationGranularity", ALLOCATION },
+  { "cuMemCreate", ALLOCATION },
+  { "cuMemAddressReserve", ALLOCATION },
+  { "cuMemMap", ALLOCATION },
+  { "cuMemSetAccess", ALLOCATION },
+  { "cuMemExportToShareableHandle", DESCRIPTOR },
+  { "cuMemImportFromShareableHandle", IMPORT },
+  { "cuMemMap", IMPORT },
+  { "cuMemUnmap", FREEING },
+  { "cuMemAddressFree", FREEING },
+  { "cuMemRelease", FREEING },
+};
+
+TEST_LOOP (device_memory_fails, N_ELEMENTS (failures))
 {
-  static const char *const calls[] = { "cuMemGetAllocationGranularity",
-    "cuMemCreate", "cuMemAddressReserve", "cuMemMap", "cuMemSetAccess" };
-  static const char *const releases[] = { "cuMemUnmap", "cuMemAddressFree",
-    "cuMemRelease" };
+  const char *call = failures[__i__].call;
   vkgdr_t g = open_fake ();
-  vkgdr_memory_t mem;
+  vkgdr_memory_t mem = alloc_device (g);
+  int fd = vkgdr_memory_get_fd (mem);
   vkgdr_fd_info info;
-  size_t i;
-  int fd;
 
-  for (i = 0; i < N_ELEMENTS (calls); i++) {
-    fake.failing = calls[i];
-    ck_assert_ptr_null (alloc_device (g));
-    assert_error (calls[i], "CUDA_ERROR_OUT_OF_MEMORY");
-    assert_nothing_lives ();
-  }
-  fake.failing = NULL;
-  mem = alloc_device (g);
-  fake.failing = "cuMemExportToShareableHandle";
-  ck_assert_int_eq (vkgdr_memory_get_fd (mem), -1);
-  assert_error (fake.failing);
-  fake.failing = NULL;
-  fd = vkgdr_memory_get_fd (mem);
+  assert_no_error ();
   vkgdr_memory_describe_fd (mem, &info);
-  fake.failing = "cuMemImportFromShareableHandle";
-  assert_refused (g, fd, &info, fake.failing);
-  fake.failing = "cuMemMap";
-  assert_refused (g, fd, &info, fake.failing);
-  fake.failing = NULL;
-  close (fd);
-  vkgdr_memory_free (mem);
-  assert_nothing_lives ();
-
-  for (i = 0; i < N_ELEMENTS (releases); i++) {
-    mem = alloc_device (g);
-    assert_no_error ();
-    fake.failing = releases[i];
-    vkgdr_memory_free (mem);
-    assert_error (releases[i], "stay in use");
-    fake.failing = NULL;
-    memset (&fake, 0, sizeof (fake));
+  fake.failing = call;
+  if (failures[__i__].of == ALLOCATION) {
+    ck_assert_ptr_null (alloc_device (g));
+    assert_error (call, "CUDA_ERROR_OUT_OF_MEMORY");
+  } else if (failures[__i__].of == DESCRIPTOR) {
+    ck_assert_int_eq (vkgdr_memory_get_fd (mem), -1);
+    assert_error (call);
+  } else if (failures[__i__].of == IMPORT) {
+    assert_refused (g, fd, &info, call);
   }
+  if (failures[__i__].of != FREEING)
+    fake.failing = NULL;
+  vkgdr_memory_free (mem);
+  if (fake.failing)
+    assert_error (call, "stay in use");
+  else
+    assert_nothing_lives ();
+  close (fd);
   vkgdr_close (g);
 }
 

@@ -77,61 +77,35 @@ get_thread (vkgdr_vulkan_thread *thread)
   return id;
 }
 
-static void *
-get_thread_elsewhere (void *data)
-{
-  pthread_t *id = malloc (sizeof (*id));
+static int n_calls; /* not atomic: the thread runs one call at a time */
 
-  *id = get_thread (data);
-  return id;
+static void
+count (void *data)
+{
+  n_calls++;
+}
+
+static void *
+call_often (void *own)
+{
+  vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
+  int i;
+
+  for (i = 0; i < 1000; i++)
+    vkgdr_vulkan_thread_run (thread, count, NULL);
+  ck_assert (pthread_equal (*(pthread_t *) own, get_thread (thread)));
+  vkgdr_vulkan_thread_unref (thread);
+  return NULL;
 }
 
 TEST (all_callers_share_it)
 {
   vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
-  pthread_t own = get_thread (thread), caller;
-  void *other;
+  pthread_t own = get_thread (thread);
 
   ck_assert (!pthread_equal (own, pthread_self ()));
-  ck_assert_ptr_eq (vkgdr_vulkan_thread_ref (), thread);
-  pthread_create (&caller, NULL, get_thread_elsewhere, thread);
-  pthread_join (caller, &other);
-  ck_assert (pthread_equal (own, *(pthread_t *) other));
-  free (other);
-  vkgdr_vulkan_thread_unref (thread);
-  ck_assert (pthread_equal (own, get_thread (thread)));
-  vkgdr_vulkan_thread_unref (thread);
-}
-
-static void
-count (void *data)
-{
-  *(int *) data += 1; /* not atomic: the thread runs one call at a time */
-}
-
-static void *
-count_often (void *data)
-{
-  void **arguments = data;
-  int i;
-
-  for (i = 0; i < 1000; i++)
-    vkgdr_vulkan_thread_run (arguments[0], count, arguments[1]);
-  return NULL;
-}
-
-TEST (calls_follow_each_other)
-{
-  vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
-  int n = 0, i;
-  void *arguments[] = { thread, &n };
-  pthread_t callers[4];
-
-  for (i = 0; i < 4; i++)
-    pthread_create (&callers[i], NULL, count_often, arguments);
-  for (i = 0; i < 4; i++)
-    pthread_join (callers[i], NULL);
-  ck_assert_int_eq (n, 4000);
+  test_run_threads (4, call_often, &own);
+  ck_assert_int_eq (n_calls, 4000);
   vkgdr_vulkan_thread_unref (thread);
 }
 
@@ -149,7 +123,7 @@ TEST (errors_are_the_callers)
   vkgdr_vulkan_thread_run (thread, add_to_error, NULL);
   ck_assert_str_eq (vkgdr_error_peek (), "first: remedy, second");
   vkgdr_error_clear ();
-  vkgdr_vulkan_thread_run (thread, tell_thread, &(pthread_t){ 0 });
+  get_thread (thread);
   assert_no_error ();
   vkgdr_vulkan_thread_unref (thread);
 }
@@ -222,7 +196,6 @@ TEST (without_window_there_is_none)
 
 static vkgdr_vk real;
 static pthread_t application;
-static int n_calls;
 
 /* NVIDIA's driver keeps data for each thread that calls Vulkan. The end of such
  * a thread can wait for ever, so no thread of the application may call
@@ -235,71 +208,51 @@ check_caller (void)
   n_calls++;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-spy_allocate (VkDevice device, const VkMemoryAllocateInfo *info,
-    const VkAllocationCallbacks *callbacks, VkDeviceMemory *memory)
-{
-  check_caller ();
-  return real.AllocateMemory (device, info, callbacks, memory);
-}
+/* A function that checks its caller, and calls the real one. */
+#define SPY(result, function, parameters, arguments) \
+  static VKAPI_ATTR result VKAPI_CALL spy_##function parameters \
+  { \
+    check_caller (); \
+    return real.function arguments; \
+  }
 
-static VKAPI_ATTR void VKAPI_CALL
-spy_free (VkDevice device, VkDeviceMemory memory,
-    const VkAllocationCallbacks *callbacks)
-{
-  check_caller ();
-  real.FreeMemory (device, memory, callbacks);
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL
-spy_map (VkDevice device, VkDeviceMemory memory, VkDeviceSize offset,
-    VkDeviceSize size, VkMemoryMapFlags flags, void **data)
-{
-  check_caller ();
-  return real.MapMemory (device, memory, offset, size, flags, data);
-}
-
-static VKAPI_ATTR void VKAPI_CALL
-spy_unmap (VkDevice device, VkDeviceMemory memory)
-{
-  check_caller ();
-  real.UnmapMemory (device, memory);
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL
-spy_get_fd (VkDevice device, const VkMemoryGetFdInfoKHR *info, int *fd)
-{
-  check_caller ();
-  return real.GetMemoryFdKHR (device, info, fd);
-}
-
-static VKAPI_ATTR void VKAPI_CALL
-spy_get_properties (
-    VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties2 *properties)
-{
-  check_caller ();
-  real.GetPhysicalDeviceMemoryProperties2 (device, properties);
-}
-
-static VKAPI_ATTR void VKAPI_CALL
-spy_destroy (VkDevice device, const VkAllocationCallbacks *callbacks)
-{
-  check_caller ();
-  real.DestroyDevice (device, callbacks);
-}
+SPY (VkResult, AllocateMemory,
+    (VkDevice device, const VkMemoryAllocateInfo *info,
+        const VkAllocationCallbacks *callbacks, VkDeviceMemory *memory),
+    (device, info, callbacks, memory))
+SPY (void, FreeMemory,
+    (VkDevice device, VkDeviceMemory memory,
+        const VkAllocationCallbacks *callbacks),
+    (device, memory, callbacks))
+SPY (VkResult, MapMemory,
+    (VkDevice device, VkDeviceMemory memory, VkDeviceSize offset,
+        VkDeviceSize size, VkMemoryMapFlags flags, void **data),
+    (device, memory, offset, size, flags, data))
+SPY (void, UnmapMemory, (VkDevice device, VkDeviceMemory memory),
+    (device, memory))
+SPY (VkResult, GetMemoryFdKHR,
+    (VkDevice device, const VkMemoryGetFdInfoKHR *info, int *fd),
+    (device, info, fd))
+SPY (void, GetPhysicalDeviceMemoryProperties2,
+    (VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties2 *properties),
+    (device, properties))
+SPY (void, DestroyDevice,
+    (VkDevice device, const VkAllocationCallbacks *callbacks),
+    (device, callbacks))
 
 static void
 replace_functions (vkgdr_t g)
 {
   real = g->vk;
   application = pthread_self ();
-  g->vk.AllocateMemory = spy_allocate;
-  g->vk.FreeMemory = spy_free;
-  g->vk.MapMemory = spy_map;
-  g->vk.UnmapMemory = spy_unmap;
-  g->vk.GetMemoryFdKHR = spy_get_fd;
-  g->vk.GetPhysicalDeviceMemoryProperties2 = spy_get_properties;
-  g->vk.DestroyDevice = spy_destroy;
+  g->vk.AllocateMemory = spy_AllocateMemory;
+  g->vk.FreeMemory = spy_FreeMemory;
+  g->vk.MapMemory = spy_MapMemory;
+  g->vk.UnmapMemory = spy_UnmapMemory;
+  g->vk.GetMemoryFdKHR = spy_GetMemoryFdKHR;
+  g->vk.GetPhysicalDeviceMemoryProperties2 =
+      spy_GetPhysicalDeviceMemoryProperties2;
+  g->vk.DestroyDevice = spy_DestroyDevice;
 }
 
 TEST (no_other_thread_calls_vulkan)

@@ -7,6 +7,8 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <malloc.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +98,44 @@ test_fail (const char *spec)
   dlclose (handle);
 }
 
+static VKAPI_ATTR VkResult VKAPI_CALL
+no_memory (VkDevice device, const VkMemoryAllocateInfo *info,
+    const VkAllocationCallbacks *callbacks, VkDeviceMemory *memory)
+{
+  return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+no_map (VkDevice device, VkDeviceMemory memory, VkDeviceSize offset,
+    VkDeviceSize size, VkMemoryMapFlags flags, void **data)
+{
+  return VK_ERROR_MEMORY_MAP_FAILED;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+no_fd (VkDevice device, const VkMemoryGetFdInfoKHR *info, int *fd)
+{
+  return VK_ERROR_TOO_MANY_OBJECTS;
+}
+
+void
+test_fail_vulkan (vkgdr_t g, const char *name)
+{
+  static vkgdr_vk real;
+
+  if (!real.device)
+    real = g->vk;
+  g->vk = real;
+  if (!name)
+    return;
+  if (strcmp (name, "vkAllocateMemory") == 0)
+    g->vk.AllocateMemory = no_memory;
+  else if (strcmp (name, "vkMapMemory") == 0)
+    g->vk.MapMemory = no_map;
+  else
+    g->vk.GetMemoryFdKHR = no_fd;
+}
+
 const vkgdr_cuda *
 test_enter_context (void)
 {
@@ -128,6 +168,42 @@ test_alloc (vkgdr_t g, size_t size)
   assert_no_error ();
   ck_assert_ptr_nonnull (mem);
   return mem;
+}
+
+void
+test_run_threads (int n, void *(*function) (void *data), void *data)
+{
+  pthread_t threads[8];
+  void *error;
+  int i;
+
+  ck_assert_int_le (n, 8);
+  for (i = 0; i < n; i++)
+    ck_assert_int_eq (pthread_create (&threads[i], NULL, function, data), 0);
+  for (i = 0; i < n; i++) {
+    pthread_join (threads[i], &error);
+    if (error)
+      ck_abort_msg ("%s", (char *) error);
+  }
+}
+
+void
+test_leaves_nothing (int n, void (*function) (void *data), void *data)
+{
+  int fds = 0, maps = 0, i;
+  size_t used = 0;
+
+  for (i = 0; i < n + 10; i++) {
+    if (i == 10) {
+      fds = test_count_fds ();
+      maps = test_count_maps ();
+      used = mallinfo2 ().uordblks;
+    }
+    function (data);
+  }
+  ck_assert_int_eq (test_count_fds (), fds);
+  ck_assert_int_le (test_count_maps (), maps + 8);
+  ck_assert_uint_le (mallinfo2 ().uordblks, used + n * 4096);
 }
 
 uint8_t

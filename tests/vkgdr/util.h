@@ -18,6 +18,8 @@
 #include "driver.h"
 #include <vkgdr/vkgdr.h>
 
+#define N_ELEMENTS(array) (sizeof (array) / sizeof ((array)[0]))
+
 /* Macros that newer versions of libcheck have. */
 #ifndef ck_assert_ptr_null
 #define ck_assert_ptr_null(p) ck_assert_ptr_eq (p, NULL)
@@ -39,6 +41,10 @@ bool test_use_software_device (void);
  * NULL, calls succeed again. */
 void test_fail (const char *spec);
 
+/* Makes a function of Vulkan fail: vkAllocateMemory, vkMapMemory or
+ * vkGetMemoryFdKHR. If @name is NULL, all succeed again. */
+void test_fail_vulkan (vkgdr_t g, const char *name);
+
 /* Loads the driver, and makes the primary context of device 0 current. */
 const vkgdr_cuda *test_enter_context (void);
 
@@ -47,6 +53,15 @@ vkgdr_t test_open (uint32_t flags);
 
 /* Allocates memory. Never returns NULL. */
 vkgdr_memory_t test_alloc (vkgdr_t g, size_t size);
+
+/* Calls @function in @n threads, and waits for all. It returns NULL, or an
+ * error, which fails the test. */
+void test_run_threads (int n, void *(*function) (void *data), void *data);
+
+/* Calls @function @n times. Fails the test if this leaves file descriptors,
+ * mappings or memory. The first ten calls fill caches of libraries and of the
+ * drivers, so they do not count. */
+void test_leaves_nothing (int n, void (*function) (void *data), void *data);
 
 /* Pattern number @seed. */
 uint8_t test_pattern (size_t i, unsigned int seed);
