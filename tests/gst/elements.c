@@ -162,8 +162,8 @@ TEST (figures)
   check_figures ("identity drop-allocation=true", "auto", "bytes-copied");
 }
 
-/* kernel-time is the median of the times that the device has measured, as soon as
- * it has measured one. */
+/* kernel-time is the median of the times that the device has measured, as soon
+ * as it has measured one. */
 TEST (kernel_time)
 {
   g_autoptr (GstHarness) h = gst_harness_new_parse (
@@ -418,7 +418,7 @@ check_effect (const gchar *effect, const gchar *format)
   expected = g_malloc0 (in.size);
   effect_reference (effect, &info, in.data, expected, NULL);
   fail_unless_equals_int (
-      effect_reference_count_differences (&info, expected, out.data), 0);
+      picture_count_differences (&info, expected, out.data, 0), 0);
   g_free (expected);
   gst_buffer_unmap (g_ptr_array_index (buffers, 0), &out);
   gst_buffer_unmap (gst_sample_get_buffer (sample), &in);

@@ -9,16 +9,9 @@
  * test has a table of its own, because it is a process.
  */
 
-#include <gst/check/gstharness.h>
-
 #include "gate.h"
 #include "slow.h"
-
-static const vkgdr_cuda *
-driver (void)
-{
-  return vkgdr_driver_load ();
-}
+#include "table.h"
 
 /* The table before it is changed. */
 static vkgdr_cuda real;
@@ -26,10 +19,25 @@ static vkgdr_cuda real;
 static vkgdr_cuda *
 driver_for_changes (void)
 {
-  vkgdr_cuda *table = (vkgdr_cuda *) driver ();
+  vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
 
   real = *table;
   return table;
+}
+
+/* Whether @buffer has @size bytes, which are all @value. */
+static gboolean
+is_all (GstBuffer *buffer, gsize size, guint8 value)
+{
+  gboolean right;
+  GstMapInfo map;
+
+  if (!gst_buffer_map (buffer, &map, GST_MAP_READ))
+    return FALSE;
+  right = map.size == size && map.data[0] == value
+          && memcmp (map.data, map.data + 1, size - 1) == 0;
+  gst_buffer_unmap (buffer, &map);
+  return right;
 }
 
 /* --- slow transfers ------------------------------------------------------ */
@@ -61,15 +69,6 @@ slow_dtoh (void *dst, CUdeviceptr src, size_t size, CUstream stream)
 {
   real.cuLaunchHostFunc (stream, transfer_delay, NULL);
   return real.cuMemcpyDtoHAsync (dst, src, size, stream);
-}
-
-static void
-make_transfers_slow (void)
-{
-  vkgdr_cuda *table = driver_for_changes ();
-
-  table->cuMemcpyHtoDAsync = slow_htod;
-  table->cuMemcpyDtoHAsync = slow_dtoh;
 }
 
 /* --- no frame is torn ---------------------------------------------------- */
@@ -107,35 +106,31 @@ make_transfers_slow (void)
 
 typedef struct {
   const gchar *name;
-  guint buffers;       /* of the source */
-  const gchar *source; /* other properties of testframes */
-  const gchar *upload; /* properties of vkgdrupload */
-  const gchar *filter; /* another filter in front of the one that checks */
-  guint width, height; /* foreign memory is sent by DMA from 256 KiB on */
-  guint part;          /* on the software device, the number of frames and the
-                        * spins are divided by this */
-  guint looks;         /* the sink maps one frame in this many */
+  const gchar *source; /* properties of testframes */
+  const gchar *upload; /* of vkgdrupload, and filters behind it */
+  guint side; /* of the frames; foreign memory is sent by DMA from 256 KiB on */
+  guint part; /* on the software device, the number of frames and the spins are
+               * divided by this */
+  guint looks;                 /* the sink maps one frame in this many */
   const gchar *paths[N_PATHS]; /* the fields of stats that count the bytes */
 } Variant;
 
 static const Variant variants[] = {
-  { "direct", 4, "", "access=direct", "", 64, 48, 1, 1, { "bytes-direct" } },
-  { "staged", 4, "", "access=staged", "", 64, 48, 1, 1, { "bytes-staged" } },
-  { "auto", 4, "", "access=auto", "", 64, 48, 1, 1,
+  { "direct", "buffers=4", "access=direct", 64, 1, 1, { "bytes-direct" } },
+  { "staged", "buffers=4", "access=staged", 64, 1, 1, { "bytes-staged" } },
+  { "auto", "buffers=4", "access=auto", 64, 1, 1,
       { "bytes-direct", "bytes-staged" } },
-  { "two filters", 4, "", "access=staged", "! cudafilter kernel=copy", 64, 48,
-      2, 1, { "bytes-staged" } },
-  { "unseen", 4, "", "access=direct", "", 64, 48, 1, 2, { "bytes-direct" } },
-  { "foreign", 1, "foreign=true", "", "", 512, 512, 8, 1,
+  { "two filters", "buffers=4", "access=staged ! cudafilter kernel=copy", 64, 2,
+      1, { "bytes-staged" } },
+  { "unseen", "buffers=4", "access=direct", 64, 1, 2, { "bytes-direct" } },
+  { "foreign", "buffers=1 foreign=true", "", 512, 8, 1,
       { "bytes-dma", "bytes-copied" } },
 };
 
 typedef struct {
   GstElement *pipeline;
   const Variant *variant;
-  gint frames;
-  gint torn;
-  guint64 bytes[N_PATHS];
+  gint frames, torn;
 } Stream;
 
 /* Needs no lock, because only the thread of the stream's sink calls it. */
@@ -143,133 +138,55 @@ static GstFlowReturn
 check_sample (GstAppSink *sink, gpointer user_data)
 {
   Stream *stream = user_data;
-  const Variant *variant = stream->variant;
-  GstSample *sample = gst_app_sink_pull_sample (sink);
-  GstBuffer *buffer = gst_sample_get_buffer (sample);
+  guint side = stream->variant->side;
+  g_autoptr (GstSample) sample = gst_app_sink_pull_sample (sink);
   guint8 expected = (guint8) stream->frames++;
-  GstMapInfo map;
-  gsize i;
 
-  if (stream->frames % variant->looks != 0) {
-    gst_sample_unref (sample);
-    return GST_FLOW_OK;
-  }
-  if (!gst_buffer_map (buffer, &map, GST_MAP_READ)) {
+  if (stream->frames % stream->variant->looks == 0
+      && !is_all (gst_sample_get_buffer (sample), side * side, expected))
     stream->torn++;
-  } else {
-    for (i = 0; i < map.size && map.data[i] == expected; i++) {
-    }
-    if (i < map.size || map.size != variant->width * variant->height)
-      stream->torn++;
-    gst_buffer_unmap (buffer, &map);
-  }
-  gst_sample_unref (sample);
   return GST_FLOW_OK;
 }
 
 static void
-stream_start (Stream *stream, const Variant *variant, GstContext *context,
-    guint n_frames, gint spins)
+stream_start (
+    Stream *stream, const Variant *variant, guint n_frames, gint spins)
 {
   GstAppSinkCallbacks callbacks = { .new_sample = check_sample };
-  g_autoptr (GstElement) sink = NULL, check = NULL;
-  g_autofree gchar *params = NULL;
+  g_autoptr (GstElement) sink = NULL;
 
   stream->variant = variant;
   stream->frames = stream->torn = 0;
   stream->pipeline = test_launch (
-      "testframes num-buffers=%u buffers=%u %s ! "
+      "testframes num-buffers=%u %s ! "
       "video/x-raw,format=GRAY8,width=%u,height=%u,framerate=1000/1 ! "
-      "vkgdrupload name=up %s %s ! cudafilter name=check ! queue "
-      "max-size-buffers=3 ! vkgdrdownload ! queue max-size-buffers=3 ! appsink "
-      "name=sink sync=false",
-      n_frames, variant->buffers, variant->source, variant->width,
-      variant->height, variant->upload, variant->filter);
-  check = gst_bin_get_by_name (GST_BIN (stream->pipeline), "check");
-  params = g_strdup_printf ("params,spins=(int)%d", spins);
-  g_object_set (check, "source", CHECK_SOURCE, NULL);
-  gst_util_set_object_arg (G_OBJECT (check), "params", params);
+      "vkgdrupload name=up %s ! cudafilter source=\"" CHECK_SOURCE
+      "\" params=\"params,spins=(int)%d\" ! queue max-size-buffers=3 ! "
+      "vkgdrdownload ! queue max-size-buffers=3 ! appsink name=sink sync=false",
+      n_frames, variant->source, variant->side, variant->side, variant->upload,
+      spins);
   sink = gst_bin_get_by_name (GST_BIN (stream->pipeline), "sink");
   gst_app_sink_set_callbacks (GST_APP_SINK (sink), &callbacks, stream, NULL);
-  gst_element_set_context (stream->pipeline, context);
-}
-
-static guint64
-figure (GstElement *pipeline, const gchar *field)
-{
-  g_autoptr (GstElement) upload =
-      gst_bin_get_by_name (GST_BIN (pipeline), "up");
-  g_autoptr (GstStructure) stats = NULL;
-  guint64 value = 0;
-
-  g_object_get (upload, "stats", &stats, NULL);
-  fail_unless (gst_structure_get_uint64 (stats, field, &value));
-  return value;
-}
-
-/* Without a window, no frame is written directly. */
-static gboolean
-has_paths (const Variant *variant)
-{
-  return !test_hides_vulkan ()
-         || !g_str_equal (variant->paths[0], "bytes-direct");
-}
-
-/* Checks that all bytes are counted in the variant's fields. */
-static void
-count_bytes (Stream *stream)
-{
-  const Variant *variant = stream->variant;
-  guint64 sum = 0;
-  guint i;
-
-  if (!has_paths (variant))
-    return;
-  for (i = 0; i < N_PATHS && variant->paths[i]; i++) {
-    stream->bytes[i] = figure (stream->pipeline, variant->paths[i]);
-    sum += stream->bytes[i];
-  }
-  fail_unless_equals_uint64 (sum, figure (stream->pipeline, "bytes"));
+  test_set_context (stream->pipeline, test_context);
 }
 
 /* Checks that the streams have used all of the variant's paths. With
- * access=auto, a stream may end before it has tried direct access. */
+ * access=auto, a stream may end before it has tried direct access. Without a
+ * window, no frame is written directly. */
 static void
 assert_paths (const Stream *streams, const Variant *variant)
 {
+  gboolean is_direct = g_str_equal (variant->paths[0], "bytes-direct");
   guint i, k;
 
-  for (i = 0; has_paths (variant) && i < N_PATHS && variant->paths[i]; i++) {
+  for (i = 0; i < N_PATHS && variant->paths[i]; i++) {
     guint64 sum = 0;
 
     for (k = 0; k < N_STREAMS; k++)
-      sum += streams[k].bytes[i];
-    fail_unless (sum > 0, "no %s", variant->paths[i]);
+      sum += test_stat_of (streams[k].pipeline, "up", variant->paths[i]);
+    fail_unless (sum > 0 || (is_direct && test_hides_vulkan ()), "no %s",
+        variant->paths[i]);
   }
-}
-
-static void
-stream_finish (Stream *stream, guint n_frames)
-{
-  const Variant *variant = stream->variant;
-  GstBus *bus = gst_element_get_bus (stream->pipeline);
-  GstMessage *message = gst_bus_timed_pop_filtered (bus,
-      test_is_slow () ? GST_CLOCK_TIME_NONE : 50 * GST_SECOND,
-      GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
-  GError *error = NULL;
-
-  fail_unless (message != NULL, "%s: the stream does not end", variant->name);
-  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
-    gst_message_parse_error (message, &error, NULL);
-  fail_unless (!error, "%s: %s", variant->name, error ? error->message : "");
-  count_bytes (stream);
-  gst_element_set_state (stream->pipeline, GST_STATE_NULL);
-  fail_unless_equals_int (stream->frames, n_frames);
-  fail_unless (stream->torn == 0, "%s: %d of %u frames are torn", variant->name,
-      stream->torn, n_frames);
-  gst_message_unref (message);
-  gst_object_unref (bus);
-  gst_object_unref (stream->pipeline);
 }
 
 static void
@@ -290,19 +207,25 @@ TEST_LOOP (no_frame_of_any_stream_is_torn, G_N_ELEMENTS (variants))
   guint part = variant->part * (test_is_slow () ? 4 : 1);
   guint n_frames = software ? FRAMES_SOFTWARE / part : FRAMES_GPU;
   gint spins = software ? SPINS_SOFTWARE / (gint) variant->part : SPINS_GPU;
-  g_autoptr (GstContext) context =
-      gst_vkgdr_context_to_gst_context (test_context);
+  vkgdr_cuda *table = driver_for_changes ();
   Stream streams[N_STREAMS];
   guint i;
 
-  make_transfers_slow ();
+  table->cuMemcpyHtoDAsync = slow_htod;
+  table->cuMemcpyDtoHAsync = slow_dtoh;
   for (i = 0; i < N_STREAMS; i++)
-    stream_start (&streams[i], variant, context, n_frames, spins);
+    stream_start (&streams[i], variant, n_frames, spins);
   for (i = 0; i < N_STREAMS; i++)
     gst_element_set_state (streams[i].pipeline, GST_STATE_PLAYING);
-  for (i = 0; i < N_STREAMS; i++)
-    stream_finish (&streams[i], n_frames);
+  for (i = 0; i < N_STREAMS; i++) {
+    test_play (streams[i].pipeline);
+    fail_unless_equals_int (streams[i].frames, n_frames);
+    fail_unless (streams[i].torn == 0, "%s: %d of %u frames are torn",
+        variant->name, streams[i].torn, n_frames);
+  }
   assert_paths (streams, variant);
+  for (i = 0; i < N_STREAMS; i++)
+    gst_object_unref (streams[i].pipeline);
 }
 
 /* Pools do not hand out a buffer that the device still reads, so no pipeline
@@ -354,20 +277,20 @@ gated_launch (CUfunction function, unsigned int grid_x, unsigned int grid_y,
 /* The number of buffers in a pool. */
 #define N_BUFFERS 4
 
+/* The elements behind vkgdrupload, its memory, and how many frames are pushed
+ * before the first kernel begins. With vkgdrdownload, the output buffers of the
+ * filter return at once to its pool, which has two buffers. */
 static const struct {
-  const gchar *upload;
+  const gchar *upload, *end;
   gboolean foreign;
-  const gchar *end; /* of the pipeline */
-  guint n;          /* frames that are pushed before the first kernel begins */
+  guint n;
 } unblocked[] = {
-  { "access=direct", FALSE, "", N_BUFFERS },
-  { "access=staged", FALSE, "", N_BUFFERS },
-  { "", TRUE, "", N_BUFFERS },
-  /* With vkgdrdownload, the output buffers of the filter return at once to its
-   * pool, which has two buffers. */
-  { "access=direct", FALSE, "! vkgdrdownload", 2 },
-  { "access=staged", FALSE, "! vkgdrdownload", 2 },
-  { "", TRUE, "! vkgdrdownload", 2 },
+  { "access=direct", "", FALSE, N_BUFFERS },
+  { "access=staged", "", FALSE, N_BUFFERS },
+  { "", "", TRUE, N_BUFFERS },
+  { "access=direct", "! vkgdrdownload", FALSE, 2 },
+  { "access=staged", "! vkgdrdownload", FALSE, 2 },
+  { "", "! vkgdrdownload", TRUE, 2 },
 };
 
 /* The side of the square frames. Foreign memory of this size is sent by DMA. */
@@ -380,16 +303,38 @@ typedef struct {
 } Feed;
 
 static GstBufferPool *
-own_pool (void)
+make_pool (GstBufferPool *pool, gsize size)
 {
-  GstBufferPool *pool = gst_buffer_pool_new ();
   GstStructure *config = gst_buffer_pool_get_config (pool);
 
-  gst_buffer_pool_config_set_params (
-      config, NULL, SIDE * SIDE, N_BUFFERS, N_BUFFERS);
+  gst_buffer_pool_config_set_params (config, NULL, size, N_BUFFERS, N_BUFFERS);
   fail_unless (gst_buffer_pool_set_config (pool, config));
   fail_unless (gst_buffer_pool_set_active (pool, TRUE));
   return pool;
+}
+
+static void
+feed_init (Feed *feed, const gchar *upload, const gchar *end, gboolean foreign)
+{
+  g_autofree gchar *elements =
+      g_strdup_printf ("vkgdrupload %s ! cudafilter source=\"" CHECK_SOURCE
+                       "\" params=\"params,spins=(int)0\" %s",
+          upload, end);
+
+  *feed = (Feed){ .harness = gst_harness_new_parse (elements) };
+  gst_harness_set_src_caps_str (feed->harness,
+      "video/x-raw,format=GRAY8,width=512,height=512,framerate=1/1");
+  if (foreign)
+    feed->pool = make_pool (gst_buffer_pool_new (), SIDE * SIDE);
+}
+
+static void
+feed_clear (Feed *feed)
+{
+  gst_harness_teardown (feed->harness);
+  if (feed->pool)
+    gst_buffer_pool_set_active (feed->pool, FALSE);
+  gst_clear_object (&feed->pool);
 }
 
 static GstBuffer *
@@ -404,9 +349,47 @@ feed_acquire (Feed *feed)
   return buffer;
 }
 
-/* Makes the pool allocate all its buffers before the first frame. */
+/* Pushes @n frames. Returns the memory of the first one. The pool owns it. */
+static GstMemory *
+feed_push (Feed *feed, guint n)
+{
+  GstMemory *first = NULL;
+  guint i, x, y;
+
+  for (i = 0; i < n; i++) {
+    GstBuffer *buffer = feed_acquire (feed);
+    GstMapInfo map;
+
+    if (i == 0)
+      first = gst_buffer_peek_memory (buffer, 0);
+    fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
+    for (y = 0; y < SIDE; y++)
+      for (x = 0; x < SIDE; x++)
+        map.data[y * SIDE + x] = test_frame_byte (feed->pushed, x, y);
+    gst_buffer_unmap (buffer, &map);
+    GST_BUFFER_PTS (buffer) = feed->pushed++ * GST_MSECOND;
+    fail_unless_equals_int (
+        gst_harness_push (feed->harness, buffer), GST_FLOW_OK);
+  }
+  return first;
+}
+
 static void
-feed_fill_pool (Feed *feed)
+feed_pull_all (Feed *feed)
+{
+  for (; feed->pulled < feed->pushed; feed->pulled++) {
+    g_autoptr (GstBuffer) buffer = gst_harness_pull (feed->harness);
+
+    fail_unless (buffer && is_all (buffer, SIDE * SIDE, feed->pulled),
+        "frame %u is torn", feed->pulled);
+  }
+}
+
+/* Makes the pool allocate all its buffers, and pushes frames, until no work is
+ * left that is only done once, and memory that comes a second time is pinned.
+ */
+static void
+feed_warm_up (Feed *feed, guint n)
 {
   GstBuffer *buffers[N_BUFFERS];
   guint i;
@@ -415,44 +398,9 @@ feed_fill_pool (Feed *feed)
     buffers[i] = feed_acquire (feed);
   for (i = 0; i < N_BUFFERS; i++)
     gst_buffer_unref (buffers[i]);
-}
-
-/* Returns the memory of the buffer that was pushed. The pool owns it. */
-static GstMemory *
-feed_push (Feed *feed)
-{
-  GstBuffer *buffer = feed_acquire (feed);
-  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
-  GstMapInfo map;
-  guint x, y;
-
-  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
-  for (y = 0; y < SIDE; y++)
-    for (x = 0; x < SIDE; x++)
-      map.data[y * SIDE + x] = test_frame_byte (feed->pushed, x, y);
-  gst_buffer_unmap (buffer, &map);
-  GST_BUFFER_PTS (buffer) = feed->pushed++ * GST_MSECOND;
-  fail_unless_equals_int (
-      gst_harness_push (feed->harness, buffer), GST_FLOW_OK);
-  return memory;
-}
-
-static void
-feed_pull_all (Feed *feed)
-{
-  for (; feed->pulled < feed->pushed; feed->pulled++) {
-    g_autoptr (GstBuffer) buffer = gst_harness_pull (feed->harness);
-    GstMapInfo map;
-    gsize i;
-
-    fail_unless (buffer != NULL);
-    fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
-    fail_unless_equals_int (map.size, SIDE * SIDE);
-    for (i = 0; i < map.size && map.data[i] == (guint8) feed->pulled; i++) {
-    }
-    fail_unless (
-        i == map.size, "frame %u is torn at %u", feed->pulled, (guint) i);
-    gst_buffer_unmap (buffer, &map);
+  while (feed->pushed < 3 * N_BUFFERS) {
+    feed_push (feed, n);
+    feed_pull_all (feed);
   }
 }
 
@@ -460,49 +408,24 @@ feed_pull_all (Feed *feed)
  * the first frame has not begun. */
 TEST_LOOP (pushing_waits_for_no_kernel, G_N_ELEMENTS (unblocked))
 {
-  g_autofree gchar *elements = g_strdup_printf (
-      "vkgdrupload %s ! cudafilter source=\"" CHECK_SOURCE "\" params=\"params,"
-      "spins=(int)0\" %s",
-      unblocked[__i__].upload, unblocked[__i__].end);
-  Feed feed = { .harness = gst_harness_new_parse (elements) };
-  GstMemory *first = NULL;
-  guint i;
+  guint n = unblocked[__i__].n;
+  GstMemory *first;
+  Feed feed;
 
-  gst_harness_set_src_caps_str (feed.harness,
-      "video/x-raw,format=GRAY8,width=512,height=512,framerate=1/1");
-  if (unblocked[__i__].foreign)
-    feed.pool = own_pool ();
+  feed_init (&feed, unblocked[__i__].upload, unblocked[__i__].end,
+      unblocked[__i__].foreign);
   driver_for_changes ()->cuLaunchKernel = gated_launch;
-
-  /* After these frames, no work is left that is only done once, and memory that
-   * comes a second time is pinned. */
   test_gate_set (TRUE);
-  feed_fill_pool (&feed);
-  while (feed.pushed < 3 * N_BUFFERS) {
-    for (i = 0; i < unblocked[__i__].n; i++)
-      feed_push (&feed);
-    feed_pull_all (&feed);
-  }
+  feed_warm_up (&feed, n);
 
   test_gate_set (FALSE);
-  for (i = 0; i < unblocked[__i__].n; i++) {
-    GstMemory *memory = feed_push (&feed);
-
-    if (i == 0)
-      first = memory;
-  }
-  fail_unless (!test_gate_was_missed (), "frame %u waited for a kernel", i);
-  if (!feed.pool)
-    fail_unless (!gst_vkgdr_memory_is_idle (first));
+  first = feed_push (&feed, n);
+  fail_unless (!test_gate_was_missed (), "a frame waited for a kernel");
+  fail_unless (feed.pool || !gst_vkgdr_memory_is_idle (first));
   test_gate_set (TRUE);
   feed_pull_all (&feed);
-  if (!feed.pool)
-    fail_unless (gst_vkgdr_memory_is_idle (first));
-
-  gst_harness_teardown (feed.harness);
-  if (feed.pool)
-    gst_buffer_pool_set_active (feed.pool, FALSE);
-  gst_clear_object (&feed.pool);
+  fail_unless (feed.pool || gst_vkgdr_memory_is_idle (first));
+  feed_clear (&feed);
 }
 
 /* Pushing does not wait for transfers either. Upstream gets its memory back
@@ -512,33 +435,20 @@ TEST (sent_memory_is_kept)
   GstBufferPoolAcquireParams now = {
     .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT
   };
-  Feed feed = { .harness = gst_harness_new_parse (
-                    "vkgdrupload ! cudafilter source=\"" CHECK_SOURCE
-                    "\" params=\"params,spins=(int)0\"") };
   GstBuffer *buffer = NULL;
-  guint i;
+  Feed feed;
 
-  gst_harness_set_src_caps_str (feed.harness,
-      "video/x-raw,format=GRAY8,width=512,height=512,framerate=1/1");
-  feed.pool = own_pool ();
-  for (i = 0; i < 2 * N_BUFFERS; i++)
-    feed_push (&feed);
-  feed_pull_all (&feed);
-
+  feed_init (&feed, "", "", TRUE);
+  feed_warm_up (&feed, N_BUFFERS);
   test_gate_transfers ();
-  for (i = 0; i < N_BUFFERS; i++)
-    feed_push (&feed);
+  feed_push (&feed, N_BUFFERS);
   fail_unless (!test_gate_was_missed (), "a transfer was waited for");
   fail_unless_equals_int (
       gst_buffer_pool_acquire_buffer (feed.pool, &buffer, &now), GST_FLOW_EOS);
   test_gate_set (TRUE);
-  for (i = 0; i < N_BUFFERS; i++)
-    feed_push (&feed);
+  feed_push (&feed, N_BUFFERS);
   feed_pull_all (&feed);
-
-  gst_harness_teardown (feed.harness);
-  gst_buffer_pool_set_active (feed.pool, FALSE);
-  gst_object_unref (feed.pool);
+  feed_clear (&feed);
 }
 
 /* --- host memory --------------------------------------------------------- */
@@ -589,8 +499,7 @@ count_pinned (void)
   table->cuMemFreeHost = counted_free;
 }
 
-/* This needs the lock, because the library frees pinned memory in another
- * thread. */
+/* The library frees pinned memory in another thread. */
 static gsize
 get_pinned_bytes (void)
 {
@@ -620,99 +529,78 @@ assert_pinned (guint n_buffers, gsize size)
 #define POOL_SIZE 300000
 
 static GstBufferPool *
-pool_new (gsize size)
+pool_new (gsize size, GstVkgdrAccess access)
 {
-  GstBufferPool *pool = gst_vkgdr_buffer_pool_new (test_context);
-  GstStructure *config = gst_buffer_pool_get_config (pool);
+  GstBufferPool *pool =
+      make_pool (gst_vkgdr_buffer_pool_new (test_context), size);
 
-  gst_buffer_pool_config_set_params (config, NULL, size, N_BUFFERS, N_BUFFERS);
-  fail_unless (gst_buffer_pool_set_config (pool, config));
-  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+  g_object_set (pool, "access", access, NULL);
   return pool;
 }
 
-/* Writes @n frames. All buffers of the pool are used at the same time, and
- * @stream reads each of them. */
+/* Writes a frame of @value that @stream reads. With @wait, until it is read. */
+static GstBuffer *
+write_frame (
+    GstBufferPool *pool, GstVkgdrStream *stream, guint8 value, gboolean wait)
+{
+  GstMemory *memory;
+  GstBuffer *buffer;
+
+  fail_unless_equals_int (
+      gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_OK);
+  gst_buffer_memset (buffer, 0, value, POOL_SIZE);
+  memory = gst_buffer_peek_memory (buffer, 0);
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
+  if (wait)
+    fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
+  fail_unless (
+      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+  return buffer;
+}
+
+/* Writes @n frames. All buffers of the pool are used at the same time. The pool
+ * may not have more than @n_pinned pieces of pinned memory then. */
 static void
-write_and_read (
-    GstBufferPool *pool, GstVkgdrAccess access, GstVkgdrStream *stream, guint n)
+write_and_read (GstBufferPool *pool, GstVkgdrAccess access,
+    GstVkgdrStream *stream, guint n, guint n_pinned)
 {
   GstBuffer *held[N_BUFFERS];
   guint i, k;
 
   g_object_set (pool, "access", access, NULL);
   for (i = 0; i < n; i += N_BUFFERS) {
-    for (k = 0; k < N_BUFFERS; k++) {
-      GstMemory *memory;
-      GstMapInfo map;
-
-      fail_unless_equals_int (
-          gst_buffer_pool_acquire_buffer (pool, &held[k], NULL), GST_FLOW_OK);
-      fail_unless (gst_buffer_map (held[k], &map, GST_MAP_WRITE));
-      memset (map.data, (gint) (i + k), map.size);
-      gst_buffer_unmap (held[k], &map);
-      memory = gst_buffer_peek_memory (held[k], 0);
-      fail_unless (
-          gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
-      fail_unless (
-          gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
-    }
+    for (k = 0; k < N_BUFFERS; k++)
+      held[k] = write_frame (pool, stream, i + k, FALSE);
     for (k = 0; k < N_BUFFERS; k++)
       gst_buffer_unref (held[k]);
   }
+  assert_pinned (n_pinned, POOL_SIZE);
 }
 
+/* If the access mode changes repeatedly, each buffer has at most one staging
+ * buffer. A buffer with direct access keeps none. */
 TEST_IF (host_memory_of_a_pool, !test_hides_vulkan ())
 {
   g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
-  g_autoptr (GstBufferPool) pool = pool_new (POOL_SIZE);
+  g_autoptr (GstBufferPool) pool =
+      pool_new (POOL_SIZE, GST_VKGDR_ACCESS_DIRECT);
   guint i;
 
   count_pinned ();
-  write_and_read (pool, GST_VKGDR_ACCESS_DIRECT, stream, 200);
-  assert_pinned (0, POOL_SIZE);
-  /* If the access mode changes repeatedly, each buffer has at most one staging
-   * buffer. */
+  write_and_read (pool, GST_VKGDR_ACCESS_DIRECT, stream, 200, 0);
   for (i = 0; i < 3; i++) {
-    write_and_read (pool, GST_VKGDR_ACCESS_STAGED, stream, 200);
-    assert_pinned (N_BUFFERS, POOL_SIZE);
+    write_and_read (pool, GST_VKGDR_ACCESS_STAGED, stream, 200, N_BUFFERS);
     fail_unless (get_pinned_bytes () > 0);
-    write_and_read (pool, GST_VKGDR_ACCESS_DIRECT, stream, 200);
-    assert_pinned (N_BUFFERS, POOL_SIZE);
+    write_and_read (pool, GST_VKGDR_ACCESS_DIRECT, stream, 200, N_BUFFERS);
   }
-  write_and_read (pool, GST_VKGDR_ACCESS_AUTO, stream, 600);
-  assert_pinned (N_BUFFERS, POOL_SIZE);
-  /* A buffer with direct access keeps no staging buffer. */
-  write_and_read (pool, GST_VKGDR_ACCESS_DIRECT, stream, 200);
+  write_and_read (pool, GST_VKGDR_ACCESS_AUTO, stream, 600, N_BUFFERS);
+  write_and_read (pool, GST_VKGDR_ACCESS_DIRECT, stream, 200, N_BUFFERS);
   fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
   gst_vkgdr_allocator_free_held (allocator);
-  while (get_pinned_bytes () > 0) /* the test has a time limit */
-    g_usleep (1000);
-
+  test_wait_for (get_pinned_bytes () == 0);
   gst_buffer_pool_set_active (pool, FALSE);
-}
-
-/* Writes a frame of @value, staged, and waits until it is on the device. */
-static GstBuffer *
-write_staged (GstBufferPool *pool, GstVkgdrStream *stream, guint8 value)
-{
-  GstMemory *memory;
-  GstBuffer *buffer;
-  GstMapInfo map;
-
-  fail_unless_equals_int (
-      gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_OK);
-  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
-  memset (map.data, value, map.size);
-  gst_buffer_unmap (buffer, &map);
-  memory = gst_buffer_peek_memory (buffer, 0);
-  fail_unless (
-      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
-  fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
-  fail_unless (
-      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
-  return buffer;
 }
 
 /* Frames that are only written go through one staging buffer, which stays in
@@ -722,28 +610,21 @@ write_staged (GstBufferPool *pool, GstVkgdrStream *stream, guint8 value)
 TEST (written_frames_share_a_staging_buffer)
 {
   g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
-  g_autoptr (GstBufferPool) pool = pool_new (POOL_SIZE);
+  g_autoptr (GstBufferPool) pool =
+      pool_new (POOL_SIZE, GST_VKGDR_ACCESS_STAGED);
   GstBuffer *held[N_BUFFERS];
   guint i, round;
 
   count_pinned ();
-  g_object_set (pool, "access", GST_VKGDR_ACCESS_STAGED, NULL);
   for (round = 0; round < 3; round++) {
     for (i = 0; i < N_BUFFERS; i++)
-      held[i] = write_staged (pool, stream, round * N_BUFFERS + i);
+      held[i] = write_frame (pool, stream, round * N_BUFFERS + i, TRUE);
     assert_pinned (round == 2 ? 2 : 1, POOL_SIZE);
-    if (round == 1) {
-      GstMapInfo map;
-
-      fail_unless (gst_buffer_map (held[0], &map, GST_MAP_READ));
-      fail_unless_equals_int (map.data[0], N_BUFFERS);
-      fail_unless_equals_int (map.data[map.size - 1], N_BUFFERS);
-      gst_buffer_unmap (held[0], &map);
-    }
+    if (round == 1)
+      fail_unless (is_all (held[0], POOL_SIZE, N_BUFFERS));
     for (i = 0; i < N_BUFFERS; i++)
       gst_buffer_unref (held[i]);
   }
-
   gst_buffer_pool_set_active (pool, FALSE);
 }
 
@@ -752,14 +633,12 @@ TEST (written_frames_share_a_staging_buffer)
 TEST_IF (unused_staging_buffers_are_freed, !test_is_on_valgrind ())
 {
   const gsize size = 100 * 1024 * 1024, limit = 256 * 1024 * 1024;
-  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
-  GstBufferPool *pool = pool_new (size);
+  GstBufferPool *pool = pool_new (size, GST_VKGDR_ACCESS_STAGED);
   GstBuffer *held[3];
   GstMapInfo maps[3];
   guint i, round;
 
   count_pinned ();
-  g_object_set (pool, "access", GST_VKGDR_ACCESS_STAGED, NULL);
   for (round = 0; round < 2; round++) {
     for (i = 0; i < 3; i++) {
       fail_unless_equals_int (
@@ -775,8 +654,7 @@ TEST_IF (unused_staging_buffers_are_freed, !test_is_on_valgrind ())
   }
   gst_buffer_pool_set_active (pool, FALSE);
   gst_object_unref (pool);
-  while (get_pinned_bytes () > limit) /* the test has a time limit */
-    g_usleep (1000);
+  test_wait_for (get_pinned_bytes () <= limit);
 }
 
 static GstPadProbeReturn
