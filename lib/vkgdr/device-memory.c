@@ -150,11 +150,11 @@ vkgdr_device_memory_release_cuda (vkgdr_memory_t mem)
   bool ok = true;
 
   if (mem->mapped)
-    ok = vkgdr_memory_check_release (
-        "cuMemUnmap", cu->cuMemUnmap (mem->pointer, mem->reserved), ok);
+    ok = vkgdr_error_check_cuda (ok, "cuMemUnmap",
+        cu->cuMemUnmap (mem->pointer, mem->reserved), VKGDR_MEMORY_STAYS);
   if (mem->pointer)
-    ok = vkgdr_memory_check_release ("cuMemAddressFree",
-        cu->cuMemAddressFree (mem->pointer, mem->reserved), ok);
-  vkgdr_memory_check_release (
-      "cuMemRelease", cu->cuMemRelease (mem->handle), ok);
+    ok = vkgdr_error_check_cuda (ok, "cuMemAddressFree",
+        cu->cuMemAddressFree (mem->pointer, mem->reserved), VKGDR_MEMORY_STAYS);
+  vkgdr_error_check_cuda (
+      ok, "cuMemRelease", cu->cuMemRelease (mem->handle), VKGDR_MEMORY_STAYS);
 }

@@ -166,3 +166,12 @@ vkgdr_error_set_cuda (const char *function, CUresult result, const char *remedy)
   vkgdr_error_set ("%s failed (%s, %d): %s", function,
       vkgdr_cuda_result_name (result), result, remedy);
 }
+
+bool
+vkgdr_error_check_cuda (
+    bool ok, const char *function, CUresult result, const char *remedy)
+{
+  if (ok && result != CUDA_SUCCESS)
+    vkgdr_error_set_cuda (function, result, remedy);
+  return ok && result == CUDA_SUCCESS;
+}

@@ -8,6 +8,8 @@
 #ifndef VKGDR_ERROR_H
 #define VKGDR_ERROR_H
 
+#include <stdbool.h>
+
 #include "cuda-driver.h"
 #include <vulkan/vulkan_core.h>
 
@@ -24,6 +26,11 @@ void vkgdr_error_set_remedy (const char *remedy, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
 void vkgdr_error_set_cuda (
     const char *function, CUresult result, const char *remedy);
+
+/* Sets the error if the function of CUDA has failed, and @ok: only the first of
+ * several failures is reported. Returns whether nothing has failed. */
+bool vkgdr_error_check_cuda (
+    bool ok, const char *function, CUresult result, const char *remedy);
 
 /* Copies the two parts of the last error to buffers of VKGDR_MAX_MESSAGE bytes.
  * Only vkgdr_error_set_remedy() sets a remedy. */

@@ -72,16 +72,6 @@ enter_context (vkgdr_memory_t mem, bool *pushed)
   return result;
 }
 
-bool
-vkgdr_memory_check_release (const char *function, CUresult result, bool ok)
-{
-  if (result != CUDA_SUCCESS && ok)
-    vkgdr_error_set_cuda (function, result,
-        "some of the device's memory may stay in use until the CUDA context is "
-        "destroyed; see whether an earlier kernel or copy failed");
-  return ok && result == CUDA_SUCCESS;
-}
-
 /* Continues after a failure, and reports the first one. */
 static void
 release_cuda (vkgdr_memory_t mem)

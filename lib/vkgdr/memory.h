@@ -37,10 +37,10 @@ struct vkgdr_memory {
  * is not a context of @g's device (vkgdr_error_set()). */
 vkgdr_memory_t vkgdr_memory_new (vkgdr_t g, size_t size, uint32_t flags);
 
-/* Reports the failure of a release if @ok, that is, if it is the first one.
- * Returns whether nothing has failed. */
-bool vkgdr_memory_check_release (
-    const char *function, CUresult result, bool ok);
+/* The remedy for memory that could not be released. */
+#define VKGDR_MEMORY_STAYS \
+  "some of the device's memory may stay in use until the CUDA context is " \
+  "destroyed; see whether an earlier kernel or copy failed"
 
 /* Frees a memory that could not be allocated or imported. The calling thread's
  * last error stays the same, even if something fails. */

@@ -298,10 +298,10 @@ vkgdr_window_memory_release_cuda (vkgdr_memory_t mem)
   bool ok = true;
 
   if (mem->pointer)
-    ok = vkgdr_memory_check_release (
-        "cuMemFree", cu->cuMemFree (mem->pointer), ok);
-  vkgdr_memory_check_release ("cuDestroyExternalMemory",
-      cu->cuDestroyExternalMemory (mem->external), ok);
+    ok = vkgdr_error_check_cuda (
+        ok, "cuMemFree", cu->cuMemFree (mem->pointer), VKGDR_MEMORY_STAYS);
+  vkgdr_error_check_cuda (ok, "cuDestroyExternalMemory",
+      cu->cuDestroyExternalMemory (mem->external), VKGDR_MEMORY_STAYS);
 }
 
 static void
