@@ -73,17 +73,17 @@ gboolean gst_cuda_loaded_may_run_in_place (const GstCudaLoaded *self);
 
 /* Properties that were set since the worker took the last request. */
 typedef enum {
-  GST_CUDA_NEWS_CHOICE = 1 << 0,
-  GST_CUDA_NEWS_PARAMS = 1 << 1,
-  GST_CUDA_NEWS_OUTPUT = 1 << 2
-} GstCudaNews;
+  GST_CUDA_CHANGED_CHOICE = 1 << 0,
+  GST_CUDA_CHANGED_PARAMS = 1 << 1,
+  GST_CUDA_CHANGED_OUTPUT = 1 << 2
+} GstCudaChanges;
 
 /* The values of the properties. */
 typedef struct {
   GstCudaChoice choice;
   GstStructure *params; /* or NULL */
   GstCaps *output;      /* or NULL */
-  guint news;           /* of GstCudaNews */
+  guint changes;        /* of GstCudaChanges */
 } GstCudaRequest;
 
 /* Replaces the values of @self by copies of those of @other. */

@@ -51,18 +51,18 @@ set_request (GstCudaFilter *self, guint id, const GValue *value)
       *string = g_strdup ("");
     if (id == PROP_KERNEL && !*string)
       *string = g_strdup (DEFAULT_KERNEL);
-    request->news |= GST_CUDA_NEWS_CHOICE;
+    request->changes |= GST_CUDA_CHANGED_CHOICE;
   } else if (id == PROP_PARAMS) {
     g_clear_pointer (&request->params, gst_structure_free);
     if (gst_value_get_structure (value))
       request->params = gst_structure_copy (gst_value_get_structure (value));
-    request->news |= GST_CUDA_NEWS_PARAMS;
+    request->changes |= GST_CUDA_CHANGED_PARAMS;
   } else if (id == PROP_OUTPUT_CAPS) {
     GstCaps *caps = (GstCaps *) gst_value_get_caps (value);
 
     gst_caps_replace (
         &request->output, caps && !gst_caps_is_any (caps) ? caps : NULL);
-    request->news |= GST_CUDA_NEWS_OUTPUT;
+    request->changes |= GST_CUDA_CHANGED_OUTPUT;
   } else {
     return FALSE;
   }

@@ -67,14 +67,15 @@ set_values_locked (GstCudaFilter *self, GstCudaPair **old)
 {
   GstCudaPair *pair;
 
-  if (self->requested.news != GST_CUDA_NEWS_PARAMS || !is_settled_locked (self))
+  if (self->requested.changes != GST_CUDA_CHANGED_PARAMS
+      || !is_settled_locked (self))
     return FALSE;
   pair = gst_cuda_pair_new (
       self->ready->loaded, self->requested.params, &self->requested, NULL);
   if (!pair)
     return FALSE;
   *old = g_atomic_pointer_exchange (&self->ready, pair);
-  self->requested.news = 0;
+  self->requested.changes = 0;
   return TRUE;
 }
 
@@ -82,14 +83,14 @@ void
 gst_cuda_filter_commit (GstCudaFilter *self)
 {
   GstCudaPair *old = NULL;
-  guint news;
+  guint changes;
 
   GST_OBJECT_LOCK (self);
-  if (self->properties.news != 0) {
-    news = self->properties.news | self->requested.news;
+  if (self->properties.changes != 0) {
+    changes = self->properties.changes | self->requested.changes;
     gst_cuda_request_assign (&self->requested, &self->properties);
-    self->requested.news = news;
-    self->properties.news = 0;
+    self->requested.changes = changes;
+    self->properties.changes = 0;
     if (self->worker && !set_values_locked (self, &old)) {
       self->is_decided = FALSE;
       wake_locked (self);
@@ -153,7 +154,7 @@ build (
     GstCudaWorker *work, gboolean is_same, GstCudaPair *running, GError **error)
 {
   const GstCudaRequest *request = &work->request;
-  gboolean has_new_params = request->news & GST_CUDA_NEWS_PARAMS;
+  gboolean has_new_params = request->changes & GST_CUDA_CHANGED_PARAMS;
   GError *reason = NULL;
   GstCudaPair *pair = NULL;
 
@@ -181,7 +182,7 @@ publish (GstCudaWorker *work, GstCudaPair *pair)
 
   GST_OBJECT_LOCK (self);
   old = g_atomic_pointer_exchange (&self->ready, pair);
-  self->is_decided = self->requested.news == 0;
+  self->is_decided = self->requested.changes == 0;
   self->is_reloaded |= work->file_changed;
   g_clear_error (&self->failure);
   GST_OBJECT_UNLOCK (self);
@@ -196,7 +197,7 @@ reject (GstCudaWorker *work, GError *error)
   GstCudaFilter *self = work->filter;
 
   GST_OBJECT_LOCK (self);
-  self->is_decided = self->requested.news == 0;
+  self->is_decided = self->requested.changes == 0;
   if (self->frame == 0 && !work->file_changed) {
     g_clear_error (&self->failure);
     self->failure = g_steal_pointer (&error);
@@ -223,11 +224,11 @@ take_request (GstCudaWorker *work, gboolean *is_same, GstCudaPair **running)
                   && !gst_cuda_pixel_same_params (
                       work->request.params, self->requested.params);
   gst_cuda_request_assign (&work->request, &self->requested);
-  self->requested.news = 0;
+  self->requested.changes = 0;
   *running = self->ready ? gst_cuda_pair_ref (self->ready) : NULL;
   GST_OBJECT_UNLOCK (self);
   *is_same =
-      !work->file_changed && !(work->request.news & GST_CUDA_NEWS_CHOICE);
+      !work->file_changed && !(work->request.changes & GST_CUDA_CHANGED_CHOICE);
   return has_new_names || !*is_same;
 }
 
@@ -250,7 +251,7 @@ work_do (GstCudaWorker *work)
 
   if (take_request (work, &is_same, &running))
     load (work, &error);
-  if (work->request.news || !is_same)
+  if (work->request.changes || !is_same)
     pair = build (work, is_same, running, error ? NULL : &error);
   if (pair) {
     publish (work, pair);
@@ -340,7 +341,7 @@ gst_cuda_filter_start_worker (GstCudaFilter *self, GError **error)
     self->worker = work;
   self->frame = 0;
   self->is_reloaded = FALSE;
-  self->requested.news |= GST_CUDA_NEWS_CHOICE;
+  self->requested.changes |= GST_CUDA_CHANGED_CHOICE;
   wake_locked (self);
   GST_OBJECT_UNLOCK (self);
   if (!work->thread) {
