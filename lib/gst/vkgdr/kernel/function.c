@@ -270,8 +270,6 @@ gst_vkgdr_function_load (GstVkgdrContext *context, GBytes *image,
   return self;
 }
 
-/* --- properties ---------------------------------------------------------- */
-
 /* --- launches ------------------------------------------------------------ */
 
 gboolean
