@@ -26,6 +26,47 @@ sc_array_get_locked (CUarray array, softcuda_texture *texels)
   return true;
 }
 
+CUresult
+sc_array_set_format (
+    softcuda_texture *t, CUarray_format format, unsigned int channels)
+{
+  if (channels != 1 && channels != 2 && channels != 4)
+    return CUDA_ERROR_INVALID_VALUE;
+  t->channels = channels;
+  switch (format) {
+  case CU_AD_FORMAT_UNSIGNED_INT8:
+    t->format = SOFTCUDA_TEXEL_U8;
+    t->texel_size = channels;
+    return CUDA_SUCCESS;
+  case CU_AD_FORMAT_SIGNED_INT8:
+    t->format = SOFTCUDA_TEXEL_S8;
+    t->texel_size = channels;
+    return CUDA_SUCCESS;
+  case CU_AD_FORMAT_UNSIGNED_INT16:
+    t->format = SOFTCUDA_TEXEL_U16;
+    t->texel_size = 2 * channels;
+    return CUDA_SUCCESS;
+  case CU_AD_FORMAT_SIGNED_INT16:
+    t->format = SOFTCUDA_TEXEL_S16;
+    t->texel_size = 2 * channels;
+    return CUDA_SUCCESS;
+  case CU_AD_FORMAT_UNSIGNED_INT32:
+    t->format = SOFTCUDA_TEXEL_U32;
+    t->texel_size = 4 * channels;
+    return CUDA_SUCCESS;
+  case CU_AD_FORMAT_SIGNED_INT32:
+    t->format = SOFTCUDA_TEXEL_S32;
+    t->texel_size = 4 * channels;
+    return CUDA_SUCCESS;
+  case CU_AD_FORMAT_FLOAT:
+    t->format = SOFTCUDA_TEXEL_F32;
+    t->texel_size = 4 * channels;
+    return CUDA_SUCCESS;
+  default:
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+
 /* The memory of an array belongs to its context, which frees it. */
 void
 sc_array_destroy_locked (CUarray array)
@@ -39,7 +80,7 @@ allocate (CUarray array)
 {
   const CUDA_ARRAY_DESCRIPTOR *d = &array->descriptor;
   softcuda_texture *t = &array->texels;
-  CUresult result = sc_texture_set_format (t, d->Format, d->NumChannels);
+  CUresult result = sc_array_set_format (t, d->Format, d->NumChannels);
   CUdeviceptr memory;
   size_t row;
 

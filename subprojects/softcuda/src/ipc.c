@@ -20,13 +20,6 @@
 
 #include "private.h"
 
-struct sc_shared {
-  int fd; /* of the exporting process; -1 in a process that opens the handle */
-  struct stat file;   /* identifies the memfd */
-  unsigned int opens; /* in a process that opens the handle: how often it has to
-                         be closed */
-};
-
 /* The content of a CUipcMemHandle. The numbers of the file (device and inode)
  * are unique while it is open. The numbers of processes and file descriptors
  * may be used again. */
@@ -42,32 +35,6 @@ typedef struct {
 static const char magic[] = "softcuda"; /* without its terminator */
 
 _Static_assert(sizeof (ticket) <= sizeof (CUipcMemHandle), "it must fit");
-
-static size_t
-whole_pages (size_t size)
-{
-  size_t page = sysconf (_SC_PAGESIZE);
-
-  return (size + page - 1) / page * page;
-}
-
-void
-sc_shared_free (sc_shared *shared)
-{
-  if (shared->fd >= 0)
-    close (shared->fd);
-  free (shared);
-}
-
-bool
-sc_shared_end_export (const sc_range *range)
-{
-  void *pages = mmap ((void *) range->start, whole_pages (range->size),
-      PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-
-  sc_shared_free (range->shared);
-  return pages != MAP_FAILED;
-}
 
 static bool
 fill_file (int fd, const void *data, size_t size)
@@ -87,7 +54,7 @@ fill_file (int fd, const void *data, size_t size)
 static bool
 replace_pages (const sc_range *range, sc_shared *shared)
 {
-  size_t size = whole_pages (range->size);
+  size_t size = sc_whole_pages (range->size);
 
   return fill_file (shared->fd, (const void *) range->start, size)
          && fstat (shared->fd, &shared->file) == 0
@@ -180,7 +147,7 @@ is_file (const struct stat *file, const ticket *given)
 {
   return S_ISREG (file->st_mode) && file->st_dev == given->device
          && file->st_ino == given->inode
-         && (uint64_t) file->st_size == whole_pages (given->size);
+         && (uint64_t) file->st_size == sc_whole_pages (given->size);
 }
 
 static bool
@@ -209,7 +176,7 @@ map_locked (CUcontext context, int fd, size_t size, sc_shared *shared,
     CUdeviceptr *pointer)
 {
   sc_range range = { 0, size, SC_RANGE_OPENED, context, NULL,
-    whole_pages (size), shared };
+    sc_whole_pages (size), shared };
   CUresult result;
 
   range.map =

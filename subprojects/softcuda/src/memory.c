@@ -85,7 +85,7 @@ allocate_locked (
     alignment = DEVICE_ALIGNMENT;
   else if (kind == SC_RANGE_DEVICE) {
     alignment = page; /* whole pages can be given to other processes */
-    room = (size + page - 1) / page * page;
+    room = sc_whole_pages (size);
   }
   if (posix_memalign (pointer, alignment, room) != 0)
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -114,12 +114,32 @@ allocate (sc_range_kind kind, size_t size, void **pointer)
   return result;
 }
 
+void
+sc_shared_free (sc_shared *shared)
+{
+  if (shared->fd >= 0)
+    close (shared->fd);
+  free (shared);
+}
+
+/* Makes the range private again. Returns false if this fails; then its memory
+ * must not be freed. */
+static bool
+end_export (const sc_range *range)
+{
+  void *pages = mmap ((void *) range->start, sc_whole_pages (range->size),
+      PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+  sc_shared_free (range->shared);
+  return pages != MAP_FAILED;
+}
+
 static void
 release (const sc_range *range)
 {
   switch (range->kind) {
   case SC_RANGE_DEVICE:
-    if (range->shared == NULL || sc_shared_end_export (range))
+    if (range->shared == NULL || end_export (range))
       free ((void *) range->start);
     break;
   case SC_RANGE_HOST:

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "driver-api.h"
 #include "softcuda.h"
@@ -227,8 +228,15 @@ typedef enum sc_range_kind {
   SC_RANGE_REGISTERED
 } sc_range_kind;
 
-/* The data of ipc.c for a range that is shared between processes. */
-typedef struct sc_shared sc_shared;
+/* What belongs to a range that is shared between processes (ipc.c). */
+typedef struct sc_shared {
+  int fd; /* of the exporting process; -1 in a process that opens the handle */
+  struct stat file;   /* identifies the memfd */
+  unsigned int opens; /* in a process that opens the handle: how often it has to
+                         be closed */
+} sc_shared;
+
+size_t sc_whole_pages (size_t size);
 
 typedef struct sc_range {
   uintptr_t start;
@@ -274,9 +282,6 @@ void sc_memory_give_back_locked (size_t size);
 void sc_memory_remove_locked (const sc_range *range);
 /* Does the same for all ranges of the context. */
 void sc_memory_release_all_locked (CUcontext context);
-/* Makes the range private again. Returns false if this fails; then its memory
- * must not be freed. */
-bool sc_shared_end_export (const sc_range *range);
 void sc_shared_free (sc_shared *shared);
 void sc_external_destroy_locked (CUexternalMemory memory);
 
@@ -292,16 +297,16 @@ void sc_module_forget_globals_locked (CUmodule module);
 
 /* handle: the texture's entry in the table of live handles. */
 void sc_texture_destroy_locked (sc_handle *handle);
-struct softcuda_texture;
-/* Sets the format, the channels and the size of a texel. */
-CUresult sc_texture_set_format (
-    struct softcuda_texture *t, CUarray_format format, unsigned int channels);
 
 /* ---- arrays (array.c) ---- */
 
+struct softcuda_texture;
 /* Returns false if the array does not exist. */
 bool sc_array_get_locked (CUarray array, struct softcuda_texture *texels);
 void sc_array_destroy_locked (CUarray array);
+/* Sets the format, the channels and the size of a texel. */
+CUresult sc_array_set_format (
+    struct softcuda_texture *t, CUarray_format format, unsigned int channels);
 
 /* ---- linking (link.c) ---- */
 

@@ -33,6 +33,14 @@ index_after (uintptr_t address)
   return low;
 }
 
+size_t
+sc_whole_pages (size_t size)
+{
+  size_t page = sysconf (_SC_PAGESIZE);
+
+  return (size + page - 1) / page * page;
+}
+
 CUresult
 sc_range_add_locked (const sc_range *range)
 {

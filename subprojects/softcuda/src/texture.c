@@ -24,47 +24,6 @@ typedef struct {
   sc_handle handle;
 } texture;
 
-CUresult
-sc_texture_set_format (
-    softcuda_texture *t, CUarray_format format, unsigned int channels)
-{
-  if (channels != 1 && channels != 2 && channels != 4)
-    return CUDA_ERROR_INVALID_VALUE;
-  t->channels = channels;
-  switch (format) {
-  case CU_AD_FORMAT_UNSIGNED_INT8:
-    t->format = SOFTCUDA_TEXEL_U8;
-    t->texel_size = channels;
-    return CUDA_SUCCESS;
-  case CU_AD_FORMAT_SIGNED_INT8:
-    t->format = SOFTCUDA_TEXEL_S8;
-    t->texel_size = channels;
-    return CUDA_SUCCESS;
-  case CU_AD_FORMAT_UNSIGNED_INT16:
-    t->format = SOFTCUDA_TEXEL_U16;
-    t->texel_size = 2 * channels;
-    return CUDA_SUCCESS;
-  case CU_AD_FORMAT_SIGNED_INT16:
-    t->format = SOFTCUDA_TEXEL_S16;
-    t->texel_size = 2 * channels;
-    return CUDA_SUCCESS;
-  case CU_AD_FORMAT_UNSIGNED_INT32:
-    t->format = SOFTCUDA_TEXEL_U32;
-    t->texel_size = 4 * channels;
-    return CUDA_SUCCESS;
-  case CU_AD_FORMAT_SIGNED_INT32:
-    t->format = SOFTCUDA_TEXEL_S32;
-    t->texel_size = 4 * channels;
-    return CUDA_SUCCESS;
-  case CU_AD_FORMAT_FLOAT:
-    t->format = SOFTCUDA_TEXEL_F32;
-    t->texel_size = 4 * channels;
-    return CUDA_SUCCESS;
-  default:
-    return CUDA_ERROR_NOT_SUPPORTED;
-  }
-}
-
 static CUresult
 set_resource (softcuda_texture *t, const CUDA_RESOURCE_DESC *resource)
 {
@@ -78,7 +37,7 @@ set_resource (softcuda_texture *t, const CUDA_RESOURCE_DESC *resource)
     sc_unlock ();
     return is_live ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   case CU_RESOURCE_TYPE_LINEAR:
-    result = sc_texture_set_format (
+    result = sc_array_set_format (
         t, resource->res.linear.format, resource->res.linear.numChannels);
     if (result != CUDA_SUCCESS)
       return result;
@@ -94,7 +53,7 @@ set_resource (softcuda_texture *t, const CUDA_RESOURCE_DESC *resource)
     t->pitch = resource->res.pitch2D.pitchInBytes;
     if (t->pitch % PITCH_ALIGNMENT != 0)
       return CUDA_ERROR_INVALID_VALUE;
-    return sc_texture_set_format (
+    return sc_array_set_format (
         t, resource->res.pitch2D.format, resource->res.pitch2D.numChannels);
   default:
     return CUDA_ERROR_NOT_SUPPORTED;
