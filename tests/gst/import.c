@@ -12,175 +12,144 @@
 
 #define SIZE 5000
 
-static GstMemory *
-new_exportable (guint seed)
-{
-  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
-  GstMemory *memory =
-      gst_vkgdr_allocator_alloc_exportable (allocator, SIZE, NULL);
+static GstMemory *memory; /* which is exported, with pattern 3 */
+static GstMemory *whole;  /* the same, imported as another process would */
+static gsize at;          /* where the memory is in that */
+static gint n_calls;      /* of a part's callback; atomic */
+static gint done;         /* set by the gate; atomic */
 
-  fail_unless (memory != NULL);
-  test_write (memory, seed);
-  return memory;
-}
-
-/* Imports @memory as another process would. */
-static GstMemory *
-import (GstMemory *memory, gsize *offset)
+static gint
+export_fd (GBytes **description)
 {
-  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
-  g_autoptr (GBytes) description = NULL;
   GError *error = NULL;
-  GstMemory *whole;
-  gint fd;
+  gint fd = gst_vkgdr_memory_export_fd (memory, description, &at, &error);
 
-  fd = gst_vkgdr_memory_export_fd (memory, &description, offset, &error);
-  fail_unless (fd >= 0, "%s", error ? error->message : "");
-  whole = gst_vkgdr_allocator_import_fd (allocator, fd, description, &error);
-  fail_unless (whole != NULL, "%s", error ? error->message : "");
-  close (fd);
-  return whole;
+  g_assert_no_error (error);
+  fail_unless (fd >= 0);
+  return fd;
 }
 
 static void
-count (gpointer data)
+setup (void)
 {
-  g_atomic_int_inc ((gint *) data);
-}
+  g_autoptr (GstVkgdrAllocator) allocator = NULL;
+  g_autoptr (GBytes) description = NULL;
+  GError *error = NULL;
+  gint fd;
 
-TEST_FIXTURE (test_setup, test_teardown);
-
-TEST (part)
-{
-  GstMemory *memory, *whole, *part;
-  gsize offset = 0;
-  gint calls = 0;
-
+  test_setup ();
   if (!test_has_window ())
     return;
-  memory = new_exportable (3);
-  whole = import (memory, &offset);
-  fail_unless (whole->size >= offset + SIZE);
-  part = gst_vkgdr_memory_new_part (
-      whole, offset, SIZE, GST_MEMORY_FLAG_READONLY, count, &calls);
+  allocator = test_allocator ();
+  memory = gst_vkgdr_allocator_alloc_exportable (allocator, SIZE, NULL);
+  test_write (memory, 3);
+  fd = export_fd (&description);
+  whole = gst_vkgdr_allocator_import_fd (allocator, fd, description, &error);
+  g_assert_no_error (error);
+  fail_unless (whole->size >= at + SIZE);
+  close (fd);
+}
+
+static void
+teardown (void)
+{
+  g_clear_pointer (&memory, gst_memory_unref);
+  g_clear_pointer (&whole, gst_memory_unref);
+  test_teardown ();
+}
+
+static void
+count (gpointer unused)
+{
+  g_atomic_int_inc (&n_calls);
+}
+
+static GstMemory *
+new_part (GstMemoryFlags flags)
+{
+  GstMemory *part =
+      gst_vkgdr_memory_new_part (whole, at, SIZE, flags, count, NULL);
+
   fail_unless (part != NULL);
+  return part;
+}
+
+TEST_FIXTURE (setup, teardown);
+
+/* The part holds a reference to the imported memory, which keeps the
+ * allocation. */
+TEST (part)
+{
+  GstMemory *part;
+  guint fds;
+
+  if (!whole)
+    return;
+  part = new_part (GST_MEMORY_FLAG_READONLY);
   fail_unless (GST_MEMORY_IS_READONLY (part));
   fail_unless (gst_vkgdr_memory_is_written (part));
   fail_unless (gst_vkgdr_memory_is_idle (part));
-  gst_memory_unref (whole);
-  /* The part holds a reference to the imported memory, which keeps the
-   * allocation. */
-  gst_memory_unref (memory);
+  fds = test_count_fds ();
+  g_clear_pointer (&whole, gst_memory_unref);
+  g_clear_pointer (&memory, gst_memory_unref);
   test_assert_read (part, 3);
-  fail_unless_equals_int (g_atomic_int_get (&calls), 0);
+  fail_unless_equals_int (g_atomic_int_get (&n_calls), 0);
   gst_memory_unref (part);
-  fail_unless_equals_int (g_atomic_int_get (&calls), 1);
+  fail_unless_equals_int (g_atomic_int_get (&n_calls), 1);
+  test_assert_fds (fds);
 }
 
 /* The imported memory has a host pointer, and can be written. The exported
  * memory then has the new bytes. */
 TEST (both_write)
 {
-  g_autoptr (GstMemory) memory = NULL, whole = NULL, part = NULL;
-  gsize offset = 0;
+  GstMemory *part;
 
-  if (!test_has_window ())
+  if (!whole)
     return;
-  memory = new_exportable (3);
-  whole = import (memory, &offset);
-  part = gst_vkgdr_memory_new_part (whole, offset, SIZE, 0, NULL, NULL);
+  part = new_part (0);
   fail_unless (gst_vkgdr_memory_get_host_pointer (part) != NULL);
   test_write (part, 8);
   fail_unless (gst_vkgdr_memory_wait_idle (part, NULL));
   test_assert_read (memory, 8);
+  gst_memory_unref (part);
 }
 
 TEST (ranges)
 {
-  g_autoptr (GstMemory) memory = NULL, whole = NULL;
-  gsize offset = 0;
+  const gsize wrong[][2] = { { 0, 0 }, { 0, whole ? whole->size + 1 : 0 },
+    { whole ? whole->size - 1 : 0, 2 }, { G_MAXSIZE - 1, 4 } };
+  guint i;
 
-  if (!test_has_window ())
-    return;
-  memory = new_exportable (3);
-  whole = import (memory, &offset);
-  fail_unless (gst_vkgdr_memory_new_part (whole, 0, 0, 0, NULL, NULL) == NULL);
-  fail_unless (
-      gst_vkgdr_memory_new_part (whole, 0, whole->size + 1, 0, NULL, NULL)
-      == NULL);
-  fail_unless (
-      gst_vkgdr_memory_new_part (whole, whole->size - 1, 2, 0, NULL, NULL)
-      == NULL);
-  fail_unless (
-      gst_vkgdr_memory_new_part (whole, G_MAXSIZE - 1, 4, 0, NULL, NULL)
-      == NULL);
+  for (i = 0; whole && i < G_N_ELEMENTS (wrong); i++)
+    fail_if (gst_vkgdr_memory_new_part (
+        whole, wrong[i][0], wrong[i][1], 0, NULL, NULL));
 }
 
 /* A part has fences of its own, so that its users do not wait for users of
  * another part. The callback is called when the device has finished. */
 TEST (parts_have_fences)
 {
-  GstMemory *memory, *whole, *one, *other;
   g_autoptr (GstVkgdrStream) stream = NULL;
-  gint calls = 0, done = FALSE;
-  gsize offset = 0;
+  GstMemory *one, *other;
 
-  if (!test_has_window ())
+  if (!whole)
     return;
-  memory = new_exportable (3);
-  whole = import (memory, &offset);
-  one = gst_vkgdr_memory_new_part (whole, offset, SIZE, 0, count, &calls);
-  other = gst_vkgdr_memory_new_part (whole, offset, SIZE, 0, NULL, NULL);
+  one = new_part (0);
+  other = gst_vkgdr_memory_new_part (whole, at, SIZE, 0, NULL, NULL);
   stream = test_stream_new (test_context);
-  fail_unless (
-      gst_vkgdr_memory_begin_access (one, stream, GST_MAP_WRITE, NULL));
-  test_gate_delay (stream, 100, &done);
-  fail_unless (gst_vkgdr_memory_end_access (one, stream, GST_MAP_WRITE, NULL));
+  test_gate_access (one, stream, GST_MAP_WRITE, 100, &done);
   fail_if (gst_vkgdr_memory_is_written (one));
   fail_unless (gst_vkgdr_memory_is_idle (other));
   fail_unless (gst_vkgdr_memory_wait_idle (other, NULL));
-  fail_unless_equals_int (g_atomic_int_get (&done), FALSE);
+  fail_if (g_atomic_int_get (&done));
   gst_memory_unref (other);
   gst_memory_unref (one);
-  fail_unless_equals_int (g_atomic_int_get (&calls), 0);
+  fail_unless_equals_int (g_atomic_int_get (&n_calls), 0);
   test_gate_set (TRUE);
-  test_wait_for (g_atomic_int_get (&calls) > 0);
-  fail_unless_equals_int (g_atomic_int_get (&calls), 1);
-  fail_unless_equals_int (g_atomic_int_get (&done), TRUE);
-  gst_memory_unref (whole);
-  gst_memory_unref (memory);
-}
-
-/* A frame can be sent while the device reads it, but not while the device
- * writes to it. */
-TEST (wait_written)
-{
-  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
-  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
-  GError *error = NULL;
-  gint done = FALSE;
-
-  fail_unless (
-      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
-  test_gate_delay (stream, 0, &done);
-  fail_unless (
-      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
-  fail_unless (gst_vkgdr_memory_is_written (memory));
-  fail_unless (gst_vkgdr_memory_wait_written (memory, &error));
-  fail_unless_equals_int (g_atomic_int_get (&done), FALSE);
-  test_gate_set (TRUE);
-  fail_unless (gst_vkgdr_memory_wait_idle (memory, NULL));
-
-  fail_unless (
-      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_WRITE, NULL));
-  done = FALSE;
-  test_gate_delay (stream, 100, &done);
-  fail_unless (
-      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_WRITE, NULL));
-  fail_if (gst_vkgdr_memory_is_written (memory));
-  test_gate_set (TRUE);
-  fail_unless (gst_vkgdr_memory_wait_written (memory, &error));
-  fail_unless_equals_int (g_atomic_int_get (&done), TRUE);
+  test_wait_for (g_atomic_int_get (&n_calls) > 0);
+  fail_unless_equals_int (g_atomic_int_get (&n_calls), 1);
+  fail_unless (g_atomic_int_get (&done));
 }
 
 static void
@@ -189,31 +158,22 @@ assert_no_import (
 {
   g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   g_autoptr (GBytes) description = g_bytes_new (data, size);
-  g_autoptr (GError) error = NULL;
+  GError *error = NULL;
 
-  fail_unless (
-      gst_vkgdr_allocator_import_fd (allocator, fd, description, &error)
-      == NULL);
-  fail_unless (
-      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT), "%s",
-      error->message);
-  test_assert_contains (error->message, sentence);
+  fail_if (gst_vkgdr_allocator_import_fd (allocator, fd, description, &error));
+  test_assert_error_says (&error, GST_VKGDR_ERROR_ARGUMENT, sentence);
 }
 
 TEST (wrong_descriptions)
 {
-  g_autoptr (GstMemory) memory = NULL;
   GBytes *description = NULL;
-  GError *error = NULL;
-  gsize offset, size;
+  gsize size;
   guint8 *data;
   gint fd;
 
-  if (!test_has_window ())
+  if (!whole)
     return;
-  memory = new_exportable (1);
-  fd = gst_vkgdr_memory_export_fd (memory, &description, &offset, &error);
-  fail_unless (fd >= 0);
+  fd = export_fd (&description);
   data = g_bytes_unref_to_data (description, &size);
   assert_no_import (fd, "text", 4, "not a description");
   assert_no_import (-1, data, size, "not an open file descriptor");
@@ -229,17 +189,40 @@ TEST (wrong_descriptions)
   close (fd);
 }
 
+TEST_FIXTURE (test_setup, test_teardown);
+
+/* A frame can be sent while the device reads it, but not while the device
+ * writes to it. */
+TEST (wait_written)
+{
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
+  g_autoptr (GstMemory) frame = test_memory_new (test_context, SIZE);
+
+  test_gate_access (frame, stream, GST_MAP_READ, 0, &done);
+  fail_unless (gst_vkgdr_memory_is_written (frame));
+  fail_unless (gst_vkgdr_memory_wait_written (frame, NULL));
+  fail_if (g_atomic_int_get (&done));
+  test_gate_set (TRUE);
+  fail_unless (gst_vkgdr_memory_wait_idle (frame, NULL));
+
+  g_atomic_int_set (&done, FALSE);
+  test_gate_access (frame, stream, GST_MAP_WRITE, 100, &done);
+  fail_if (gst_vkgdr_memory_is_written (frame));
+  test_gate_set (TRUE);
+  fail_unless (gst_vkgdr_memory_wait_written (frame, NULL));
+  fail_unless (g_atomic_int_get (&done));
+}
+
 /* Memory that shares its allocation with other memory is not exported. */
 TEST (no_export)
 {
-  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
+  g_autoptr (GstMemory) small = test_memory_new (test_context, SIZE);
   GBytes *description = NULL;
-  g_autoptr (GError) error = NULL;
+  GError *error = NULL;
   gsize offset;
 
   fail_unless_equals_int (
-      gst_vkgdr_memory_export_fd (memory, &description, &offset, &error), -1);
-  fail_unless (
-      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
+      gst_vkgdr_memory_export_fd (small, &description, &offset, &error), -1);
+  test_assert_error (&error, GST_VKGDR_ERROR_ARGUMENT);
   fail_unless (description == NULL);
 }

@@ -134,6 +134,16 @@ test_nvcodec_assert_same_frame (
   gst_video_frame_unmap (&x);
 }
 
+void *
+test_nvcodec_function (const gchar *name)
+{
+  void *function =
+      dlsym (dlopen ("libgstcuda-1.0.so.0", RTLD_LAZY | RTLD_NOLOAD), name);
+
+  fail_unless (function != NULL, "%s", name);
+  return function;
+}
+
 void
 test_nvcodec_assert_gone (gpointer *weak)
 {

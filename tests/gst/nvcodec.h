@@ -30,6 +30,9 @@ gboolean test_nvcodec_has_converter (void);
 void test_nvcodec_assert_same_frame (
     GstBuffer *a, GstBuffer *b, const GstVideoInfo *info);
 
+/* Returns a function of GStreamer's CUDA library. */
+void *test_nvcodec_function (const gchar *name);
+
 /* Fails the test unless the weak pointer becomes NULL soon. A thread of the
  * library, which frees their memory, may hold the last reference. */
 void test_nvcodec_assert_gone (gpointer *weak);

@@ -20,53 +20,38 @@ static const gchar *streams[] = { AUDIO, BYTES };
 
 /* --- access -------------------------------------------------------------- */
 
-/* Plays to the end, and does not stop the pipeline. */
-static void
-play_on (GstElement *pipeline)
-{
-  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
-  g_autoptr (GstMessage) message = NULL;
+/* The access mode that is set, and the one with which all bytes are written. */
+static const struct {
+  const gchar *property, *field;
+  GstVkgdrAccess access;
+} modes[] = {
+  { "staged", "bytes-staged", GST_VKGDR_ACCESS_STAGED },
+  { "direct", "bytes-direct", GST_VKGDR_ACCESS_DIRECT },
+  { "auto", "bytes-direct", GST_VKGDR_ACCESS_DIRECT },
+};
 
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  message = gst_bus_timed_pop_filtered (
-      bus, 50 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
-  fail_unless (message != NULL);
-  fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_EOS);
-}
-
-/* Checks in the property `stats` that all bytes were written with the access
- * mode @expected. */
-static void
-check_access (
-    const gchar *stream, const gchar *property, GstVkgdrAccess expected)
+TEST_LOOP (access_of_audio_and_bytes,
+    test_hides_vulkan () ? 0 : 2 * G_N_ELEMENTS (modes))
 {
-  g_autoptr (GstElement) pipeline =
-      test_launch ("%s vkgdrupload name=up access=%s ! vkgdrdownload ! "
-                   "fakesink sync=false",
-          stream, property);
-  const gchar *field =
-      expected == GST_VKGDR_ACCESS_STAGED ? "bytes-staged" : "bytes-direct";
-  g_autoptr (GstElement) up = gst_bin_get_by_name (GST_BIN (pipeline), "up");
+  g_autoptr (GstElement) pipeline = NULL;
   g_autoptr (GstStructure) stats = NULL;
+  GstElement *up;
   gint access = -1;
 
-  play_on (pipeline);
+  test_set_debug ("bar");
+  pipeline = test_launch (
+      "%s vkgdrupload name=up access=%s ! vkgdrdownload ! fakesink sync=false",
+      streams[__i__ % 2], modes[__i__ / 2].property);
+  up = test_find (pipeline, "up");
+  test_play_on (pipeline);
   g_object_get (up, "stats", &stats, NULL);
   fail_unless (
       gst_structure_get_enum (stats, "access", GST_TYPE_VKGDR_ACCESS, &access));
-  fail_unless_equals_int (access, expected);
+  fail_unless_equals_int (access, modes[__i__ / 2].access);
   fail_unless (test_stat (up, "bytes") > 0);
-  fail_unless_equals_uint64 (test_stat (up, field), test_stat (up, "bytes"));
+  fail_unless_equals_uint64 (
+      test_stat (up, modes[__i__ / 2].field), test_stat (up, "bytes"));
   gst_element_set_state (pipeline, GST_STATE_NULL);
-}
-
-TEST_LOOP (access_of_audio_and_bytes,
-    !test_hides_vulkan () ? G_N_ELEMENTS (streams) : 0)
-{
-  test_set_debug ("bar");
-  check_access (streams[__i__], "staged", GST_VKGDR_ACCESS_STAGED);
-  check_access (streams[__i__], "direct", GST_VKGDR_ACCESS_DIRECT);
-  check_access (streams[__i__], "auto", GST_VKGDR_ACCESS_DIRECT);
 }
 
 /* Upstream can use the offered allocator for video, too, with a pool of its

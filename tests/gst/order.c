@@ -6,21 +6,6 @@
 #include "gate.h"
 #include "sync/order.h"
 
-/* Makes a context with a CUDA context of its own. */
-static GstVkgdrContext *
-make_other_context (CUcontext *own)
-{
-  const vkgdr_cuda *cuda = vkgdr_driver_load ();
-  GstVkgdrContext *other;
-  CUcontext popped;
-
-  fail_unless_equals_int (cuda->cuCtxCreate (own, 0, 0), CUDA_SUCCESS);
-  other = gst_vkgdr_context_new_from_current (NULL);
-  fail_unless (other != NULL);
-  fail_unless_equals_int (cuda->cuCtxPopCurrent (&popped), CUDA_SUCCESS);
-  return other;
-}
-
 static gboolean
 contains (const GPtrArray *fences, GstVkgdrFence *fence)
 {
@@ -44,7 +29,7 @@ TEST (unknown_use_keeps_readers_of_other_contexts)
   g_mutex_init (&lock);
   if (!vkgdr_driver_load ()->cuCtxRecordEvent) /* an older driver */
     return;
-  other = make_other_context (&own);
+  other = test_other_context_new (&own);
   near = test_stream_new (test_context);
   far = test_stream_new (other);
   test_gate_delay (far, 0, NULL);

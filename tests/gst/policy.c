@@ -95,15 +95,6 @@ write_buffers (Writer *self, guint n)
 
 /* --- rules 1 and 2 -------------------------------------------------------- */
 
-TEST (starts_staged)
-{
-  g_auto (Writer) writer = writer_new (GST_MSECOND);
-
-  check_access (&writer, STAGED);
-  fail_unless_equals_int (write_buffer (&writer), STAGED);
-  fail_unless_equals_int (write_buffer (&writer), STAGED);
-}
-
 TEST (cached_window_is_direct)
 {
   g_auto (Writer) writer = { .policy = gst_vkgdr_policy_new (0, TRUE),
@@ -114,15 +105,46 @@ TEST (cached_window_is_direct)
   fail_unless_equals_int (write_buffers (&writer, 50), 50);
 }
 
-/* A plain writer becomes direct after a few buffers, also if it is somewhat
- * slower in the window. */
-TEST_LOOP (plain_writer, 2)
-{
-  g_auto (Writer) writer = writer_new ((1 + 6 * __i__) * GST_MSECOND);
+/* Writers, and the access mode that they get. */
+static const struct {
+  GstClockTime direct_time, staged_time; /* microseconds */
+  gdouble busy;
+  guint reads;  /* one buffer in so many is mapped for reading, too */
+  guint waited; /* microseconds for which the device is waited for */
+  guint n_buffers;
+  GstVkgdrAccess access;
+} kinds[] = {
+  /* A pool starts staged. */
+  { 1000, 1000, 0, 0, 0, 2, STAGED },
+  /* A plain writer, also if it is somewhat slower in the window. */
+  { 1000, 1000, 0, 0, 0, 1000, DIRECT },
+  { 7000, 1000, 0, 0, 0, 1000, DIRECT },
+  /* A direct buffer of a few KiB may take far longer than a staged one, which
+   * is written to the CPU's cache. */
+  { 15, 1, 0, 0, 0, 100, DIRECT },
+  /* The writer reads what it writes, or does so now and then. */
+  { 100000, 1000, 0, 0, 0, 1000, STAGED },
+  { 1000, 1000, 0, 1, 0, 100, STAGED },
+  { 1000, 1000, 0, 5, 0, 200, DIRECT },
+  /* The writer waits for others, or for the device, which does not count. */
+  { 1000, 1000, 0.8, 0, 0, 100, STAGED },
+  { 1000, 1000, 0.9, 0, 0, 100, DIRECT },
+  { 1000, 1000, 0.9, 0, 1000, 100, DIRECT },
+};
 
-  write_buffers (&writer, 30);
-  check_access (&writer, DIRECT);
-  fail_unless_equals_int (write_buffers (&writer, 1000), 1000);
+TEST_LOOP (kinds_of_writers, G_N_ELEMENTS (kinds))
+{
+  g_auto (Writer) writer = writer_new (kinds[__i__].direct_time * GST_USECOND);
+  guint i;
+
+  check_access (&writer, STAGED);
+  writer.staged_time = kinds[__i__].staged_time * GST_USECOND;
+  writer.busy = kinds[__i__].busy;
+  for (i = 0; i < kinds[__i__].n_buffers; i++) {
+    writer.reads = kinds[__i__].reads && i % kinds[__i__].reads == 0;
+    write_buffer_after (&writer, kinds[__i__].waited * GST_USECOND);
+  }
+  check_access (&writer, kinds[__i__].access);
 }
 
 /* A writer that reads gets two direct buffers, and two more after 10, 20, 40,
@@ -145,28 +167,6 @@ TEST (writer_that_reads)
   }
 }
 
-/* A writer that maps its buffers for reading, too. */
-TEST (readwrite_writer)
-{
-  g_auto (Writer) writer = writer_new (GST_MSECOND);
-
-  writer.reads = TRUE;
-  write_buffers (&writer, 100);
-  check_access (&writer, STAGED);
-}
-
-TEST (readwrite_now_and_then)
-{
-  g_auto (Writer) writer = writer_new (GST_MSECOND);
-  guint i;
-
-  for (i = 0; i < 200; i++) {
-    writer.reads = i % 5 == 0;
-    write_buffer (&writer);
-  }
-  check_access (&writer, DIRECT);
-}
-
 /* Two slow buffers in a row are found at any time. A single one is not. */
 TEST (change_for_the_worse)
 {
@@ -181,17 +181,6 @@ TEST (change_for_the_worse)
   writer.direct_time = 100 * GST_MSECOND;
   fail_unless_equals_int (write_buffers (&writer, 100), 2);
   check_access (&writer, STAGED);
-}
-
-/* A direct buffer of a few KiB may take far longer than a staged one, which is
- * written to the CPU's cache. */
-TEST (tiny_frames)
-{
-  g_auto (Writer) writer = writer_new (15 * GST_USECOND);
-
-  writer.staged_time = GST_USECOND;
-  write_buffers (&writer, 100);
-  check_access (&writer, DIRECT);
 }
 
 #define IN_FLIGHT 8
@@ -256,31 +245,17 @@ TEST (unwritten_buffers)
 
 /* --- rule 3 --------------------------------------------------------------- */
 
-TEST (writer_that_waits)
+TEST (writer_that_begins_and_ends_to_wait)
 {
-  g_auto (Writer) writer = writer_new (GST_MSECOND);
-
-  writer.busy = 0.8;
-  write_buffers (&writer, 100);
-  check_access (&writer, STAGED);
-  writer.busy = 0.9;
-  write_buffers (&writer, 100);
-  check_access (&writer, DIRECT);
-  writer.busy = 0.8;
-  write_buffers (&writer, 100);
-  check_access (&writer, STAGED);
-}
-
-/* Waiting for the device does not count. */
-TEST (writer_that_waits_for_the_device)
-{
+  static const gdouble busy[] = { 0.8, 0.9, 0.8 };
   g_auto (Writer) writer = writer_new (GST_MSECOND);
   guint i;
 
-  writer.busy = 0.9;
-  for (i = 0; i < 100; i++)
-    write_buffer_after (&writer, GST_MSECOND);
-  check_access (&writer, DIRECT);
+  for (i = 0; i < G_N_ELEMENTS (busy); i++) {
+    writer.busy = busy[i];
+    write_buffers (&writer, 100);
+    check_access (&writer, busy[i] > 0.85 ? DIRECT : STAGED);
+  }
 }
 
 /* --- rule 4 --------------------------------------------------------------- */

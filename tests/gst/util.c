@@ -25,6 +25,22 @@ test_context_new (void)
   return context;
 }
 
+GstVkgdrContext *
+test_other_context_new (CUcontext *handle)
+{
+  const vkgdr_cuda *cuda = vkgdr_driver_load ();
+  GError *error = NULL;
+  GstVkgdrContext *context;
+  CUcontext popped;
+
+  fail_unless (cuda != NULL);
+  fail_unless_equals_int (cuda->cuCtxCreate (handle, 0, 0), CUDA_SUCCESS);
+  context = gst_vkgdr_context_new_from_current (&error);
+  g_assert_no_error (error);
+  fail_unless_equals_int (cuda->cuCtxPopCurrent (&popped), CUDA_SUCCESS);
+  return context;
+}
+
 GstVkgdrContext *test_context;
 
 void

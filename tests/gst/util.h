@@ -37,6 +37,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstHarness, gst_harness_teardown)
 /* Returns a context of the default device. Fails the test if there is none. */
 GstVkgdrContext *test_context_new (void);
 
+/* The same, with a CUDA context of its own, *@handle. */
+GstVkgdrContext *test_other_context_new (CUcontext *handle);
+
 /* Whether the suite no-vulkan runs the test, so that no device has a window. */
 gboolean test_hides_vulkan (void);
 /* Sets VKGDR_DEBUG for the next context, but not in the suite no-vulkan. */

@@ -33,32 +33,18 @@ setup (void)
   test_write (owner.storage, 1);
 }
 
-/* Waits until a thread of the library has released its references. */
-static void
-wait_for (gboolean (*condition) (void))
-{
-  test_wait_for (condition ());
-}
-
-static gboolean
-allocator_is_ours (void)
-{
-  return GST_OBJECT_REFCOUNT_VALUE (owner.allocator) == 1;
-}
-
 static void
 teardown (void)
 {
   gst_memory_unref (owner.storage);
-  wait_for (allocator_is_ours);
+  /* A thread of the library may hold references a little longer. */
+  test_wait_for (GST_OBJECT_REFCOUNT_VALUE (owner.allocator) == 1);
   gst_object_unref (owner.allocator);
   test_teardown ();
 }
 
 /* A release function may use the allocator. In a process that ends while its
- * memory is in use, the value of test_again () is how long the function takes,
- * in milliseconds.
- */
+ * memory is in use, test_again () is how long it takes, in milliseconds. */
 static void
 release (gpointer data)
 {
@@ -83,16 +69,17 @@ wrap (GstMemoryFlags flags)
   return memory;
 }
 
-static gboolean
-is_released (void)
-{
-  return g_atomic_int_get (&owner.released) == 1;
-}
-
-static guint
+static gint
 count_released (void)
 {
   return g_atomic_int_get (&owner.released);
+}
+
+static void
+wait_for_release (void)
+{
+  test_wait_for (count_released () > 0);
+  fail_unless_equals_int (count_released (), 1);
 }
 
 TEST_PARALLEL (2);
@@ -105,7 +92,6 @@ TEST (is_memory_beside_the_window)
 {
   guint active = gst_vkgdr_allocator_get_active_blocks (owner.allocator);
   GstMemory *memory = wrap (0);
-  GstMapInfo map;
 
   fail_unless (gst_is_vkgdr_memory (memory));
   fail_unless (gst_vkgdr_memory_get_context (memory) == test_context);
@@ -113,24 +99,14 @@ TEST (is_memory_beside_the_window)
       gst_vkgdr_memory_get_device_pointer (owner.storage));
   fail_unless (gst_vkgdr_memory_get_host_pointer (memory) == NULL);
   gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_DIRECT);
-  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
-  gst_memory_unmap (memory, &map);
+  test_assert_read (memory, 1);
+  test_write (memory, 2);
   fail_unless_equals_int (gst_vkgdr_memory_get_write_times (memory, NULL, NULL),
       GST_VKGDR_ACCESS_STAGED);
   fail_unless_equals_int (
       gst_vkgdr_allocator_get_active_blocks (owner.allocator), active);
   gst_memory_unref (memory);
-  wait_for (is_released);
-}
-
-TEST (cpu_reads_and_writes_it)
-{
-  GstMemory *memory = wrap (0);
-
-  test_assert_read (memory, 1);
-  test_write (memory, 2);
-  gst_memory_unref (memory);
-  fail_unless (gst_vkgdr_context_synchronize (test_context, NULL));
+  wait_for_release ();
   test_assert_device (owner.storage, 2);
 }
 
@@ -170,28 +146,42 @@ TEST_LOOP (its_owner_is_waited_for, 2)
 
 static gint n_waits; /* atomic; calls of cuCtxSynchronize () that have begun */
 static gint n_failures; /* atomic; how many of the next calls fail */
-static CUresult (*real_wait) (void);
+static vkgdr_cuda real;
 
-static CUresult
-counted_wait (void)
+static gboolean
+call_fails (void)
 {
-  g_atomic_int_inc (&n_waits);
-  if (g_atomic_int_get (&n_failures) > 0) {
+  gint n = g_atomic_int_get (&n_failures);
+
+  if (n > 0 && n < G_MAXINT)
     g_atomic_int_add (&n_failures, -1);
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  return real_wait ();
+  return n > 0;
 }
 
+static CUresult
+failing_wait (void)
+{
+  g_atomic_int_inc (&n_waits);
+  return call_fails () ? CUDA_ERROR_LAUNCH_FAILED : real.cuCtxSynchronize ();
+}
+
+static CUresult
+failing_query (CUstream stream)
+{
+  return call_fails () ? CUDA_ERROR_LAUNCH_FAILED : real.cuStreamQuery (stream);
+}
+
+/* With G_MAXINT, the device is lost. Must be called before the library has
+ * threads. */
 static void
-count_waits (gint failures)
+use_old_driver (gint failures)
 {
   vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
 
-  n_waits = 0;
+  real = *table;
   n_failures = failures;
-  real_wait = table->cuCtxSynchronize;
-  table->cuCtxSynchronize = counted_wait;
+  table->cuCtxSynchronize = failing_wait;
+  table->cuStreamQuery = failing_query;
   table->cuCtxRecordEvent = NULL;
 }
 
@@ -215,11 +205,10 @@ TEST (each_reader_waits_for_its_owner)
   gint done = FALSE;
   GThread *other;
 
-  count_waits (0);
+  use_old_driver (0);
   test_stream_delay (theirs, 500, &done);
   other = g_thread_new ("reader", begin_reading, memory);
-  while (g_atomic_int_get (&n_waits) == 0)
-    g_usleep (1000);
+  test_wait_for (g_atomic_int_get (&n_waits) > 0);
   fail_unless (
       gst_vkgdr_memory_begin_access (memory, ours, GST_MAP_READ, NULL));
   fail_unless (g_atomic_int_get (&done));
@@ -234,42 +223,12 @@ TEST (failed_wait_is_repeated)
   gint done = FALSE;
   GstMapInfo map;
 
-  count_waits (1);
+  use_old_driver (1);
   test_stream_delay (theirs, 300, &done);
   fail_if (gst_memory_map (memory, &map, GST_MAP_READ | GST_MAP_VKGDR));
   fail_unless (gst_memory_map (memory, &map, GST_MAP_READ | GST_MAP_VKGDR));
   fail_unless (g_atomic_int_get (&done));
   gst_memory_unmap (memory, &map);
-}
-
-static CUresult (*real_query) (CUstream stream);
-static gint is_lost; /* atomic */
-
-static CUresult
-lost_wait (void)
-{
-  return g_atomic_int_get (&is_lost) ? CUDA_ERROR_LAUNCH_FAILED : real_wait ();
-}
-
-static CUresult
-lost_query (CUstream stream)
-{
-  return g_atomic_int_get (&is_lost) ? CUDA_ERROR_LAUNCH_FAILED
-                                     : real_query (stream);
-}
-
-/* Must be called before the library has threads. */
-static void
-lose_device (void)
-{
-  vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
-
-  real_wait = table->cuCtxSynchronize;
-  real_query = table->cuStreamQuery;
-  table->cuCtxSynchronize = lost_wait;
-  table->cuStreamQuery = lost_query;
-  table->cuCtxRecordEvent = NULL;
-  is_lost = TRUE;
 }
 
 /* No wait for a device that has failed succeeds, but the device does no more
@@ -278,10 +237,10 @@ TEST (failed_device_gives_it_back)
 {
   GstMemory *memory = wrap (0);
 
-  lose_device ();
+  use_old_driver (G_MAXINT);
   gst_memory_unref (memory);
-  wait_for (is_released);
-  g_atomic_int_set (&is_lost, FALSE);
+  wait_for_release ();
+  g_atomic_int_set (&n_failures, 0);
 }
 
 /* The memory is released when the device has finished, even if the allocator is
@@ -292,13 +251,10 @@ TEST (device_finishes_before_it_is_given_back)
   GstMemory *memory = wrap (0);
   gint done = FALSE;
 
-  fail_unless (
-      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
-  test_stream_delay (stream, 200, &done);
-  fail_unless (
-      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+  test_gate_access (memory, stream, GST_MAP_READ, 200, &done);
   gst_memory_unref (memory);
-  wait_for (is_released);
+  test_gate_set (TRUE);
+  wait_for_release ();
   fail_unless (g_atomic_int_get (&done));
 }
 
@@ -311,7 +267,7 @@ TEST_FIXTURE (NULL, NULL);
 static void
 check_at_the_end (void)
 {
-  if (!is_released ())
+  if (count_released () != 1)
     _exit (1);
 }
 
@@ -325,13 +281,9 @@ TEST_IF (end_too_early, test_again ())
   setup ();
   stream = test_stream_new (test_context);
   memory = wrap (0);
-  fail_unless (
-      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
-  test_gate_delay (stream, 300, NULL);
-  fail_unless (
-      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+  test_gate_access (memory, stream, GST_MAP_READ, 300, NULL);
   gst_memory_unref (memory);
-  fail_if (is_released ());
+  fail_if (count_released () > 0);
   test_gate_set (TRUE);
   exit (0);
 }
@@ -353,24 +305,17 @@ TEST_LOOP (nothing_is_released_after_the_end, G_N_ELEMENTS (endings))
 TEST (parts_keep_it)
 {
   GstMemory *memory = wrap (0);
+  g_autoptr (GstMemory) copy = gst_memory_copy (memory, 0, -1);
   GstMemory *part = gst_memory_share (memory, 100, 50);
 
-  gst_memory_unref (memory);
-  fail_unless_equals_int (count_released (), 0);
-  gst_memory_unref (part);
-  wait_for (is_released);
-}
-
-TEST (copies_are_our_own)
-{
-  GstMemory *memory = wrap (0);
-  g_autoptr (GstMemory) copy = gst_memory_copy (memory, 0, -1);
-
-  fail_unless (copy != NULL);
+  /* A copy is our own memory. */
   fail_unless (
       test_hides_vulkan () || gst_vkgdr_memory_get_host_pointer (copy) != NULL);
   fail_unless (gst_vkgdr_memory_wait_idle (copy, NULL));
   gst_memory_unref (memory);
+  fail_unless_equals_int (count_released (), 0);
+  gst_memory_unref (part);
+  wait_for_release ();
   test_assert_device (copy, 1);
 }
 
@@ -415,51 +360,48 @@ TEST (release_function_is_optional)
 
 /* --- mappings and tensors ------------------------------------------------ */
 
-TEST (mapping)
+static GstVkgdrMapping *
+map_storage (GstBuffer *buffer)
 {
   GError *error = NULL;
   GstVkgdrMapping *mapping = gst_vkgdr_mapping_new (
-      owner.storage, GST_MAP_READ | GST_MAP_VKGDR, NULL, NULL, &error);
+      owner.storage, GST_MAP_READ | GST_MAP_VKGDR, buffer, NULL, &error);
+
+  g_assert_no_error (error);
+  return mapping;
+}
+
+TEST (mapping)
+{
+  g_autoptr (GstBuffer) buffer = gst_buffer_new ();
+  g_autoptr (GstVkgdrMapping) mapping = NULL;
+  GError *error = NULL;
   GstMapInfo map;
 
-  fail_unless (mapping != NULL);
+  gst_buffer_append_memory (buffer, gst_memory_ref (owner.storage));
+  mapping = map_storage (buffer);
+  ASSERT_BUFFER_REFCOUNT (buffer, "buffer", 2);
   fail_unless_equals_uint64 (gst_vkgdr_mapping_get_pointer (mapping),
       gst_vkgdr_memory_get_device_pointer (owner.storage));
   fail_unless_equals_uint64 (gst_vkgdr_mapping_get_size (mapping), SIZE);
   fail_unless (gst_vkgdr_mapping_get_memory (mapping) == owner.storage);
   fail_if (gst_memory_map (owner.storage, &map, GST_MAP_WRITE));
-  gst_vkgdr_mapping_ref (mapping);
+  gst_vkgdr_mapping_unref (gst_vkgdr_mapping_ref (mapping));
   gst_vkgdr_mapping_unmap (mapping);
   gst_vkgdr_mapping_unmap (mapping);
+  ASSERT_BUFFER_REFCOUNT (buffer, "buffer", 1);
   fail_unless_equals_uint64 (gst_vkgdr_mapping_get_pointer (mapping), 0);
   fail_unless (gst_memory_map (owner.storage, &map, GST_MAP_WRITE));
   fail_if (
       gst_vkgdr_mapping_new (owner.storage, GST_MAP_READ, NULL, NULL, &error));
   test_assert_error (&error, GST_VKGDR_ERROR_ARGUMENT);
   gst_memory_unmap (owner.storage, &map);
-  gst_vkgdr_mapping_unref (mapping);
-  gst_vkgdr_mapping_unref (mapping);
-}
-
-TEST (mapping_keeps_the_buffer)
-{
-  g_autoptr (GstBuffer) buffer = gst_buffer_new ();
-  g_autoptr (GstVkgdrMapping) mapping = NULL;
-
-  gst_buffer_append_memory (buffer, gst_memory_ref (owner.storage));
-  mapping =
-      gst_vkgdr_mapping_new (owner.storage, GST_MAP_READ, buffer, NULL, NULL);
-  fail_unless (mapping != NULL);
-  ASSERT_BUFFER_REFCOUNT (buffer, "buffer", 2);
-  gst_vkgdr_mapping_unmap (mapping);
-  ASSERT_BUFFER_REFCOUNT (buffer, "buffer", 1);
 }
 
 TEST (tensor_there_and_back)
 {
   const gint64 shape[] = { 100, 100 }, strides[] = { 100, 1 };
-  GstVkgdrMapping *mapping = gst_vkgdr_mapping_new (
-      owner.storage, GST_MAP_READ | GST_MAP_VKGDR, NULL, NULL, NULL);
+  GstVkgdrMapping *mapping = map_storage (NULL);
   DLManagedTensor *tensor = gst_vkgdr_mapping_to_dlpack (
       mapping, 0, shape, strides, 2, GST_VKGDR_ELEMENT_TYPE_UINT, 8, NULL);
   GstMemory *memory;
@@ -483,8 +425,7 @@ TEST (tensor_there_and_back)
 TEST (elements_of_a_tensor)
 {
   const gint64 shape[] = { 1 };
-  g_autoptr (GstVkgdrMapping) mapping = gst_vkgdr_mapping_new (
-      owner.storage, GST_MAP_READ | GST_MAP_VKGDR, NULL, NULL, NULL);
+  g_autoptr (GstVkgdrMapping) mapping = map_storage (NULL);
   guint bits;
 
   for (bits = 0; bits <= 128; bits++) {
