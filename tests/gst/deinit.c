@@ -33,9 +33,8 @@ play (void)
   g_autoptr (GstElement) pipeline = test_launch (
       "videotestsrc num-buffers=4 ! video/x-raw,width=64,height=64 "
       "! vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload ! fakesink");
-  GError *error = test_play_result (pipeline);
 
-  fail_unless (!error, "%s", error ? error->message : "");
+  test_play (pipeline);
 }
 
 static void
@@ -82,20 +81,6 @@ count_threads (void)
   return n;
 }
 
-/* The system lists a thread for a moment after its end. LONG_WORK takes longer
- * than the limits of gst_deinit () and of this function together. So no thread
- * ends only because LONG_WORK has ended. */
-static void
-assert_no_threads (void)
-{
-  gint64 deadline = g_get_monotonic_time () + 2 * G_TIME_SPAN_SECOND;
-
-  while (count_threads () > 0) {
-    fail_unless (g_get_monotonic_time () < deadline, "a thread is left");
-    g_usleep (1000);
-  }
-}
-
 typedef enum { IDLE, SHORT, LONG } Work;
 
 static const gchar *const works[] = { "idle", "short", "long" };
@@ -130,7 +115,14 @@ TEST_IF (end, test_again ())
   gst_deinit ();
   fail_unless (g_get_monotonic_time () - begun < test_limit (LIMIT));
   fail_unless (work != SHORT || g_atomic_int_get (&is_done));
-  assert_no_threads ();
+  /* The system lists a thread for a moment after its end. LONG_WORK takes
+   * longer than all of this, so no thread ends only because it has ended. */
+  begun = g_get_monotonic_time ();
+  while (count_threads () > 0) {
+    fail_unless (g_get_monotonic_time () - begun < 2 * G_TIME_SPAN_SECOND,
+        "a thread is left");
+    g_usleep (1000);
+  }
   _exit (0); /* GstCheck calls gst_deinit () when the process exits */
 }
 

@@ -136,25 +136,21 @@ is_testable (void)
   return FALSE;
 }
 
-static void
-check_child_after_a_pipeline (void)
-{
-  GstElement *pipeline = test_launch (
-      "videotestsrc num-buffers=5 ! video/x-raw,format=RGBA,width=64,height=48 "
-      "! vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload ! fakesink");
-
-  test_play (pipeline);
-  assert_child_ends ();
-  gst_object_unref (pipeline);
-  assert_child_ends ();
-}
-
 TEST_FIXTURE (test_setup, test_teardown);
 
 TEST (child_after_a_pipeline)
 {
-  if (is_testable ())
-    check_child_after_a_pipeline ();
+  GstElement *pipeline;
+
+  if (!is_testable ())
+    return;
+  pipeline = test_launch (
+      "videotestsrc num-buffers=5 ! video/x-raw,format=RGBA,width=64,height=48 "
+      "! vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload ! fakesink");
+  test_play (pipeline);
+  assert_child_ends ();
+  gst_object_unref (pipeline);
+  assert_child_ends ();
 }
 
 static void
@@ -165,25 +161,24 @@ note_release (gpointer data)
 
 /* The child is forked while a thread of the library waits for the device. The
  * parent still has this thread, which releases the memory later. */
-static void
-check_child_while_the_device_works (void)
+TEST (child_while_the_device_works)
 {
-  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
-  GstMemory *storage = test_memory_new (test_context, SIZE);
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  GstVkgdrAllocator *allocator;
+  GstVkgdrStream *stream;
+  GstMemory *storage, *memory;
   gint released = 0, done = 0;
   GError *error = NULL;
-  GstMemory *memory;
 
+  if (!is_testable ())
+    return;
+  allocator = test_allocator ();
+  storage = test_memory_new (test_context, SIZE);
+  stream = test_stream_new (test_context);
   memory = gst_vkgdr_allocator_alloc_wrapped (allocator,
       gst_vkgdr_memory_get_device_pointer (storage), SIZE, 0, note_release,
       &released, &error);
   g_assert_no_error (error);
-  fail_unless (
-      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
-  test_gate_delay (stream, 0, &done);
-  fail_unless (
-      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+  test_gate_access (memory, stream, GST_MAP_READ, 0, &done);
   gst_memory_unref (memory);
   fail_unless_equals_int (g_atomic_int_get (&released), 0);
   assert_child_ends ();
@@ -196,10 +191,5 @@ check_child_while_the_device_works (void)
   gst_object_unref (stream);
   gst_memory_unref (storage);
   test_wait_for (GST_OBJECT_REFCOUNT_VALUE (allocator) == 1);
-}
-
-TEST (child_while_the_device_works)
-{
-  if (is_testable ())
-    check_child_while_the_device_works ();
+  gst_object_unref (allocator);
 }

@@ -178,7 +178,7 @@ check_chain (GstHarness *h, const Chain *chain)
       continue;
     get_info (&info, formats[i].format, formats[i].width, formats[i].height);
     gst_harness_set_src_caps (h, gst_video_info_to_caps (&info));
-    for (n = 0; n < 5; n++)
+    for (n = 0; n < 4; n++)
       check_frame (h, &info, n, chain->effects);
   }
   for (i = 0; !context && i < G_N_ELEMENTS (ours); i++) {
@@ -207,7 +207,8 @@ TEST_LOOP (chains, G_N_ELEMENTS (chains))
   if (weak)
     g_object_add_weak_pointer (weak, &weak);
   gst_harness_teardown (h);
-  test_nvcodec_assert_gone (&weak);
+  /* A thread that frees memory may hold the last reference. */
+  test_wait_for (g_atomic_pointer_get (&weak) == NULL);
 }
 
 /* The plugin loads the driver first, and GStreamer's elements find it loaded.
@@ -589,7 +590,8 @@ TEST_LOOP (one_context, G_N_ELEMENTS (shared))
                == cuda_handle_of (test_find (pipeline, "theirs")));
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
-  test_nvcodec_assert_gone (&weak);
+  /* A thread that frees memory may hold the last reference. */
+  test_wait_for (g_atomic_pointer_get (&weak) == NULL);
 }
 
 /* A frame in GStreamer's CUDA memory, in a CUDA context of its own on the last

@@ -143,9 +143,3 @@ test_nvcodec_function (const gchar *name)
   fail_unless (function != NULL, "%s", name);
   return function;
 }
-
-void
-test_nvcodec_assert_gone (gpointer *weak)
-{
-  test_wait_for (g_atomic_pointer_get (weak) == NULL);
-}

@@ -33,10 +33,6 @@ void test_nvcodec_assert_same_frame (
 /* Returns a function of GStreamer's CUDA library. */
 void *test_nvcodec_function (const gchar *name);
 
-/* Fails the test unless the weak pointer becomes NULL soon. A thread of the
- * library, which frees their memory, may hold the last reference. */
-void test_nvcodec_assert_gone (gpointer *weak);
-
 G_END_DECLS
 
 #endif /* __TEST_NVCODEC_H__ */

@@ -51,28 +51,12 @@ driver_for_changes (void)
   return table;
 }
 
-/* Waits until the thread that was started before is at the gate. */
-static void
-wait_until_held (void)
-{
-  while (g_atomic_int_get (&n_calls) == 0) /* the test has a time limit */
-    g_usleep (1000);
-}
-
 static void
 open_gate_and_join (GThread *thread)
 {
   fail_if (test_gate_was_missed ());
   test_gate_set (TRUE);
   g_thread_join (thread);
-}
-
-static void
-assert_device_has (GstMemory *memory, guint seed)
-{
-  g_autofree guint8 *data = test_device_bytes (memory);
-
-  fail_unless (test_matches (data, SIZE, seed));
 }
 
 /* --- memory that is published while it is unmapped ------------------------ */
@@ -131,12 +115,12 @@ TEST (publish_during_unmap)
 
   mapped_init (&mapped);
   thread = g_thread_new ("unmap", unmap, &mapped);
-  wait_until_held ();
+  test_wait_for (g_atomic_int_get (&n_calls) > 0); /* it is at the gate */
   publish (&mapped);
   fail_unless (mapped.is_published);
-  assert_device_has (mapped.memory, 1);
+  test_assert_device (mapped.memory, 1);
   open_gate_and_join (thread);
-  assert_device_has (mapped.memory, 1);
+  test_assert_device (mapped.memory, 1);
   gst_memory_unref (mapped.memory);
 }
 
@@ -149,11 +133,11 @@ TEST (unmap_during_publish)
 
   mapped_init (&mapped);
   thread = g_thread_new ("publish", publish, &mapped);
-  wait_until_held ();
+  test_wait_for (g_atomic_int_get (&n_calls) > 0); /* it is at the gate */
   unmap (&mapped);
   open_gate_and_join (thread);
   fail_unless (mapped.is_published);
-  assert_device_has (mapped.memory, 1);
+  test_assert_device (mapped.memory, 1);
   gst_memory_unref (mapped.memory);
 }
 
@@ -200,11 +184,11 @@ TEST_LOOP (transfer_blocks_no_other_thread, 2)
   table->cuMemcpyHtoDAsync = held_htod;
   table->cuMemcpyDtoHAsync = held_dtoh;
   thread = g_thread_new ("transfer", transfer, &self);
-  wait_until_held ();
+  test_wait_for (g_atomic_int_get (&n_calls) > 0); /* it is at the gate */
   gst_vkgdr_memory_is_idle (self.memory);
   open_gate_and_join (thread);
   fail_unless (test_matches (self.data, SIZE, 1));
-  assert_device_has (self.memory, 1);
+  test_assert_device (self.memory, 1);
   gst_memory_unref (self.memory);
   g_free (self.data);
 }

@@ -166,10 +166,9 @@ play (Reader *reader, const gchar *upload)
       "video/x-raw(" GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA ") ! "
       "appsink name=sink sync=false",
       reader->n_frames, WIDTH, HEIGHT, upload);
-  g_autoptr (GstElement) sink =
-      gst_bin_get_by_name (GST_BIN (pipeline), "sink");
 
-  gst_app_sink_set_callbacks (GST_APP_SINK (sink), &callbacks, reader, NULL);
+  gst_app_sink_set_callbacks (
+      GST_APP_SINK (test_find (pipeline, "sink")), &callbacks, reader, NULL);
   test_set_context (pipeline, test_context);
   test_play (pipeline);
 }
@@ -194,17 +193,12 @@ TEST_LOOP (no_frame_is_torn, G_N_ELEMENTS (uploads))
   guint n_frames = test_is_slow ()        ? FRAMES_SLOW
                    : !test_is_software () ? FRAMES_GPU
                                           : FRAMES_SOFTWARE;
-  GError *error = NULL;
-  g_autoptr (GstVkgdrModule) module = gst_vkgdr_module_new_from_source (
-      test_context, SOURCE, "unknown-streams.cu", &error);
-  g_autoptr (GstVkgdrFunction) function = NULL;
+  g_autoptr (GstVkgdrFunction) function =
+      test_function_new (test_context, SOURCE);
   guint torn = 0, seen = 0, i;
   Reader reader;
   g_autofree gint *notes = NULL;
 
-  fail_unless (module != NULL, "%s", error ? error->message : "");
-  function = gst_vkgdr_module_get_function (module, "look", &error);
-  fail_unless (function != NULL, "%s", error ? error->message : "");
   reader_init (&reader, function, n_frames);
   play (&reader, uploads[__i__]);
   notes = reader_finish (&reader);
