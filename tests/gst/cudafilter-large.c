@@ -7,10 +7,9 @@
  * with the square of the size would take hours.
  */
 
-#include <glib/gstdio.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "folder.h"
 #include "slow.h"
 #include "util.h"
 
@@ -50,19 +49,18 @@ repeat (const gchar *piece, gsize size)
 static void
 assert_is_refused (const gchar *property, const gchar *value, const gchar *word)
 {
-  GstElement *pipeline = test_launch (
+  g_autoptr (GstElement) pipeline = test_launch (
       "videotestsrc num-buffers=1 ! video/x-raw,format=RGBA,width=16,height=16 "
       "! vkgdrupload ! cudafilter name=filter ! fakesink");
-  GstElement *filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
+  g_autoptr (GstElement) filter =
+      gst_bin_get_by_name (GST_BIN (pipeline), "filter");
   gint64 start = get_cpu_time (), time;
   g_autoptr (GError) error = NULL;
 
   g_object_set (filter, property, value, NULL);
-  gst_object_unref (filter);
   error = test_play_error (pipeline);
-  gst_object_unref (pipeline);
   time = get_cpu_time () - start;
-  fail_unless (strstr (error->message, word) != NULL, "%.300s", error->message);
+  fail_unless (test_contains (error->message, word), "%.300s", error->message);
   fail_unless (time < test_limit (SOON), "%" G_GINT64_FORMAT " us", time);
 }
 
@@ -100,23 +98,18 @@ static const struct {
   { "\177ELF\2\1\1", "\1", LARGEST_IMAGE - 1000, "truncated" },
 };
 
+TEST_FIXTURE (folder_setup, folder_teardown);
+
 TEST_LOOP (files, !test_is_slow () ? G_N_ELEMENTS (files) : 0)
 {
-  gsize head = strlen (files[__i__].head);
-  gchar *path = NULL, *text;
-  gint fd;
+  const gchar *head = files[__i__].head;
+  gsize size = files[__i__].size;
+  g_autofree gchar *text = NULL, *path = NULL;
 
   if (files[__i__].is_for_driver && !test_is_software ())
     return;
-  text = repeat (files[__i__].piece, files[__i__].size);
-  fd = g_file_open_tmp ("large-XXXXXX.cu", &path, NULL);
-  fail_unless (fd >= 0);
-  memcpy (text, files[__i__].head, head);
-  fail_unless_equals_int64 (
-      write (fd, text, files[__i__].size), files[__i__].size);
-  close (fd);
-  g_free (text);
+  text = repeat (files[__i__].piece, size);
+  memcpy (text, head, strlen (head));
+  path = folder_write ("large.cu", text);
   assert_is_refused ("location", path, files[__i__].word);
-  g_unlink (path);
-  g_free (path);
 }

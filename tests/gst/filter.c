@@ -251,6 +251,12 @@ TEST (tee)
   RAW ("format=NV12,width=64,height=48,colorimetry=bt709,chroma-site=mpeg2")
 #define PAR(n) RAW ("format=RGBA,width=64,height=48,pixel-aspect-ratio=" n)
 
+#define TURN(method) \
+  { \
+    FILTER ("kernel=flip params=params,method=" method), PAR ("2/1"), \
+        RAW ("width=48,height=64,pixel-aspect-ratio=1/2"), test_any_byte \
+  }
+
 static const TestFlow conversions[] = {
   /* nothing is requested */
   { CONVERT (""), RGBA_64, RGBA_64, test_any_byte },
@@ -301,8 +307,10 @@ static const TestFlow conversions[] = {
   { ASKED ("width=128,height=72,pixel-aspect-ratio=1/1"), PAR ("1/1"),
       RAW ("width=128,height=72,pixel-aspect-ratio=1/1"), test_any_byte },
   /* A frame that is rotated by 90 degrees has the inverse ratio. */
-  { FILTER ("kernel=flip params=params,method=1"), PAR ("2/1"),
-      RAW ("width=48,height=64,pixel-aspect-ratio=1/2"), test_any_byte },
+  TURN ("1"),
+  TURN ("3"),
+  TURN ("6"),
+  TURN ("7"),
 };
 
 TEST_LOOP (conversions, G_N_ELEMENTS (conversions))

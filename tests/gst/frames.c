@@ -169,30 +169,17 @@ frame_read (const GstVideoInfo *info, const FrameLayout *l, GstBuffer *buffer)
   return plain;
 }
 
-/* Begins access to every memory of a buffer, as an element does before a
- * launch. */
+/* Begins or ends access to every memory of a buffer, as an element does around
+ * a launch. */
 static void
-begin_access (GstBuffer *buffer, GstVkgdrStream *stream, GstMapFlags flags)
+for_memories (GstBuffer *buffer, GstVkgdrStream *stream, GstMapFlags flags,
+    gboolean (*access) (GstMemory *, GstVkgdrStream *, GstMapFlags, GError **))
 {
   GError *error = NULL;
   guint i;
 
   for (i = 0; i < gst_buffer_n_memory (buffer); i++) {
-    gst_vkgdr_memory_begin_access (
-        gst_buffer_peek_memory (buffer, i), stream, flags, &error);
-    g_assert_no_error (error);
-  }
-}
-
-static void
-end_access (GstBuffer *buffer, GstVkgdrStream *stream, GstMapFlags flags)
-{
-  GError *error = NULL;
-  guint i;
-
-  for (i = 0; i < gst_buffer_n_memory (buffer); i++) {
-    gst_vkgdr_memory_end_access (
-        gst_buffer_peek_memory (buffer, i), stream, flags, &error);
+    access (gst_buffer_peek_memory (buffer, i), stream, flags, &error);
     g_assert_no_error (error);
   }
 }
@@ -206,14 +193,34 @@ frame_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream, GstBuffer *in,
   gboolean ok;
 
   if (in != out)
-    begin_access (in, stream, GST_MAP_READ);
-  begin_access (out, stream, out_flags);
+    for_memories (in, stream, GST_MAP_READ, gst_vkgdr_memory_begin_access);
+  for_memories (out, stream, out_flags, gst_vkgdr_memory_begin_access);
   ok = gst_vkgdr_kernel_run (
       kernel, stream, in, in_info, out, out_info, 0, params, error);
-  end_access (out, stream, out_flags);
+  for_memories (out, stream, out_flags, gst_vkgdr_memory_end_access);
   if (in != out)
-    end_access (in, stream, GST_MAP_READ);
+    for_memories (in, stream, GST_MAP_READ, gst_vkgdr_memory_end_access);
   return ok;
+}
+
+guint8 *
+frame_through (GstVkgdrKernel *kernel, const GstVideoInfo *in_info,
+    guint8 *plain, gboolean in_padded, const GstVideoInfo *out_info,
+    gboolean out_padded, gboolean in_place, const GstStructure *params)
+{
+  FrameLayout in_layout = frame_layout (in_info, in_padded);
+  FrameLayout out_layout = frame_layout (out_info, out_padded);
+  g_autoptr (GstBuffer) in =
+      frame_new (frame_context, in_info, &in_layout, plain);
+  g_autoptr (GstBuffer) out =
+      in_place ? gst_buffer_ref (in)
+               : frame_new (frame_context, out_info, &out_layout, NULL);
+  GError *error = NULL;
+
+  GST_BUFFER_PTS (in) = FRAME_TIME;
+  frame_run (kernel, frame_stream, in, in_info, out, out_info, params, &error);
+  g_assert_no_error (error);
+  return frame_read (out_info, &out_layout, out);
 }
 
 GstVkgdrKernel *

@@ -55,6 +55,17 @@ gboolean frame_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
     GstBuffer *in, const GstVideoInfo *in_info, GstBuffer *out,
     const GstVideoInfo *out_info, const GstStructure *params, GError **error);
 
+/* The time stamp of the frames of frame_through (). */
+#define FRAME_TIME 7
+
+/* Runs a kernel on @plain, a frame of the default layout. Returns the output in
+ * the default layout, which the caller frees. The layouts on the device are
+ * padded or not. Fails the test if the launch fails, or if the kernel changes
+ * the padding. */
+guint8 *frame_through (GstVkgdrKernel *kernel, const GstVideoInfo *in_info,
+    guint8 *plain, gboolean in_padded, const GstVideoInfo *out_info,
+    gboolean out_padded, gboolean in_place, const GstStructure *params);
+
 /* Returns the kernel of an effect. Fails the test if it does not compile. */
 GstVkgdrKernel *frame_effect (
     GstVkgdrContext *context, const GstEffect *effect);

@@ -5,8 +5,6 @@
 
 #include <dlfcn.h>
 #include <gio/gio.h>
-#include <glib/gstdio.h>
-#include <unistd.h>
 #include <vkgdr/kernel.h>
 
 #include "folder.h"
@@ -43,34 +41,36 @@ TEST (window_is_a_bar)
   gst_memory_unmap (memory, &map);
 }
 
-/* Writes a file with PTX for @target, whose kernel does nothing. Returns the
- * path of the file, which the caller frees. */
-static gchar *
-write_ptx (const gchar *target)
+TEST_FIXTURE (folder_setup, folder_teardown);
+
+/* PTX for @target, whose kernel does nothing. */
+static GstElement *
+launch_ptx (const gchar *target)
 {
-  gchar *path = NULL;
-  gint fd = g_file_open_tmp ("vkgdr-test-XXXXXX.ptx", &path, NULL);
   g_autofree gchar *text =
       g_strdup_printf (".version 7.8\n.target %s\n.address_size 64\n"
                        ".visible .entry nothing (.param .align 8 .b8 a[%zu], "
                        ".param .align 8 .b8 b[%zu])\n{\n  ret;\n}\n",
           target, sizeof (VkgdrFrame), sizeof (VkgdrFrame));
+  g_autofree gchar *path = folder_write ("a.ptx", text);
 
-  fail_unless (fd >= 0);
-  close (fd);
-  fail_unless (g_file_set_contents (path, text, -1, NULL));
-  return path;
+  return test_launch (
+      SOURCE "vkgdrupload ! cudafilter location=%s ! fakesink", path);
 }
 
 TEST (ptx_runs)
 {
-  g_autofree gchar *path = write_ptx ("sm_52");
-  GstElement *pipeline = test_launch (
-      SOURCE "vkgdrupload ! cudafilter location=%s ! fakesink", path);
+  g_autoptr (GstElement) pipeline = launch_ptx ("sm_52");
 
   test_play (pipeline);
-  gst_object_unref (pipeline);
-  g_unlink (path);
+}
+
+TEST (ptx_of_another_architecture)
+{
+  g_autoptr (GstElement) pipeline = launch_ptx ("sm_999");
+  g_autoptr (GError) error = test_play_error (pipeline);
+
+  test_assert_contains (error->message, "compute capability");
 }
 
 /* The effects and the tensors need nothing but the driver, if the project was
@@ -80,8 +80,6 @@ static const gchar *const compiled[] = { "cudafilter kernel=convert",
   "vkgdrtensor width=32 height=32 filter=nearest",
   "vkgdrtensor width=32 height=32 type=float16",
   "vkgdrtensor width=32 height=32 type=uint8 layout=nhwc filter=area" };
-
-TEST_FIXTURE (folder_setup, folder_teardown);
 
 TEST_LOOP (compiled_kernels_run_without_a_compiler, G_N_ELEMENTS (compiled))
 {
@@ -97,28 +95,13 @@ TEST_LOOP (compiled_kernels_run_without_a_compiler, G_N_ELEMENTS (compiled))
   g_setenv ("VKGDR_NVRTC", "/nowhere/libnvrtc.so", TRUE);
   g_setenv ("VKGDR_CACHE_DIR", folder, TRUE);
   for (i = 0; i < G_N_ELEMENTS (formats); i++) {
-    pipeline = test_launch (
+    g_autoptr (GstElement) pipeline = test_launch (
         "videotestsrc num-buffers=3 ! video/x-raw,format=%s,width=64,height=48 "
         "! vkgdrupload ! %s ! fakesink",
         formats[i], compiled[__i__]);
+
     test_play (pipeline);
-    gst_object_unref (pipeline);
   }
-}
-
-TEST_FIXTURE (NULL, NULL);
-
-TEST (ptx_of_another_architecture)
-{
-  g_autofree gchar *path = write_ptx ("sm_999");
-  GstElement *pipeline = test_launch (
-      SOURCE "vkgdrupload ! cudafilter location=%s ! fakesink", path);
-  GError *error = test_play_error (pipeline);
-
-  test_assert_contains (error->message, "compute capability");
-  g_error_free (error);
-  gst_object_unref (pipeline);
-  g_unlink (path);
 }
 
 /* The kernel writes to an address without memory. The element fails, but the
@@ -126,13 +109,13 @@ TEST (ptx_of_another_architecture)
  * else is tried here. */
 TEST (illegal_address)
 {
-  g_autoptr (GstElement) pipeline = test_launch (
-      SOURCE "vkgdrupload ! cudafilter source=\"__global__ void f (VkgdrFrame "
-             "in, VkgdrFrame out) { *(volatile int *) 8 = 1; }\" ! "
-             "vkgdrdownload ! fakesink");
-  g_autoptr (GError) error = test_play_error (pipeline);
+  static const TestError row = { SOURCE
+    "vkgdrupload ! cudafilter source=\"__global__ void f (VkgdrFrame in, "
+    "VkgdrFrame out) { *(volatile int *) 8 = 1; }\" ! vkgdrdownload ! "
+    "fakesink",
+    "CUDA_ERROR_ILLEGAL_ADDRESS" };
 
-  test_assert_contains (error->message, "CUDA_ERROR_ILLEGAL_ADDRESS");
+  test_check_error (&row);
 }
 
 /* Several contexts are opened and closed many times. No file descriptor stays
@@ -205,8 +188,6 @@ longest_frame (Rig *rig, gint64 time)
   }
   return longest;
 }
-
-TEST_FIXTURE (folder_setup, folder_teardown);
 
 /* Frames continue at their pace while another kernel is compiled and replaces
  * the first one, and no setter waits. */
@@ -293,8 +274,6 @@ capture_end (Capture *self)
 static const CUstreamCaptureMode capture_modes[] = {
   CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 };
-
-TEST_FIXTURE (NULL, NULL);
 
 /* The application captures a CUDA graph while a pipeline plays. The pipeline
  * does not break the capture, nor the capture the pipeline. */

@@ -325,24 +325,17 @@ TEST (params_arrive)
       "}\n";
   g_autoptr (GstStructure) params = gst_structure_from_string (
       "p,f=1.5,d=(float)2.5,i=-3,b=true,l=-4,u=200", NULL);
-  g_autoptr (GstBuffer) in = NULL, out = NULL;
   GError *error = NULL;
-  g_autoptr (GstVkgdrKernel) kernel = NULL;
-  GstVideoInfo info;
-  FrameLayout layout;
+  g_autoptr (GstVkgdrKernel) kernel = from_source (source, NULL, &error);
+  guint8 plain[16] = { 0 };
   g_autofree guint8 *got = NULL;
+  GstVideoInfo info;
   guint i;
 
+  g_assert_no_error (error);
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 8, 2);
-  layout = frame_layout (&info, FALSE);
-  in = frame_new (frame_context, &info, &layout, NULL);
-  out = frame_new (frame_context, &info, &layout, NULL);
-  GST_BUFFER_PTS (in) = 7;
-  kernel = from_source (source, NULL, &error);
-  g_assert_no_error (error);
-  frame_run (kernel, frame_stream, in, &info, out, &info, params, &error);
-  g_assert_no_error (error);
-  got = frame_read (&info, &layout, out);
+  got =
+      frame_through (kernel, &info, plain, FALSE, &info, FALSE, FALSE, params);
   for (i = 0; i < 8; i++)
     fail_unless (got[i] == 1, "value %u did not arrive", i);
 }
