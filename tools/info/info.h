@@ -4,7 +4,7 @@
  *
  * The report is the JSON that `vkgdr-info --json` writes: an object with the
  * facts about the machine, and an array "devices". Sizes are bytes, and what is
- * not known is null. Its members do not change.
+ * not known is null. A member keeps its name and its meaning.
  */
 
 #ifndef INFO_INFO_H
