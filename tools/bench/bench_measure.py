@@ -193,17 +193,18 @@ class Measurer:
         variant.note = f"{best} of {case.streams} threads direct"
         return rates[best]
 
-    def measure_link(self, case, variant):
-        kind = "htod" if variant.id == "link-to-device" else "dtoh"
-        (copy,) = self.ask("copies", self.options.seconds, bytes=LINK,
-                           only=f"{kind}-pinned-async")["copies"]
+    def measure_copy(self, name, size):
+        (copy,) = self.ask("copies", self.options.seconds, bytes=size, only=name)["copies"]
         if "error" in copy:
             raise Failure(copy["error"])
-        return LINK / copy["seconds"] / 1e9
+        return size / copy["seconds"] / 1e9
+
+    def measure_link(self, case, variant):
+        kind = "htod" if variant.id == "link-to-device" else "dtoh"
+        return self.measure_copy(f"{kind}-pinned-async", LINK)
 
     def measure_device_copy(self, case, variant):
-        reply = self.ask("device-copy", self.options.seconds, bytes=case.bytes)
-        return 2 * case.bytes / reply["time"] / 1e9
+        return 2 * self.measure_copy("on-device", case.bytes)  # read and written
 
     def measure_copies(self, size):
         """The copies of one size. A copy that failed has an error."""

@@ -3,8 +3,8 @@
  * copies.c: copies between the CPU and the device
  *
  * The copies go through the window, or the CUDA driver makes them. The same
- * copies inside ordinary memory are measured for comparison. Does not depend on
- * pipelines.
+ * copies inside ordinary memory, and on the device, are measured for
+ * comparison. Does not depend on pipelines.
  */
 
 #include <string.h>
@@ -30,7 +30,8 @@ typedef enum {
   BY_HTOD,
   BY_HTOD_ASYNC,
   BY_DTOH,
-  BY_DTOH_ASYNC
+  BY_DTOH_ASYNC,
+  BY_DTOD /* timed by the device */
 } How;
 
 /* Memories of the host. The window is the first one. */
@@ -74,6 +75,8 @@ static const Kind kinds[] = {
   { "dtoh-pinned-async", "DtoH async, pinned", FROM, BY_DTOH_ASYNC, PINNED },
   { "ram-read-memcpy", "RAM, memcpy", FROM, BY_MEMCPY, RAM, OTHER_RAM },
   { "ram-read-copy", "RAM, streaming", FROM, BY_LOADS, RAM, OTHER_RAM },
+  /* only if it is asked for */
+  { "on-device", "on the device", "on-device", BY_DTOD, RAM, OTHER_RAM },
 };
 
 typedef struct {
@@ -83,7 +86,10 @@ typedef struct {
   gboolean has_window; /* FALSE: copies through the window are left out */
   gboolean cached;     /* the CPU reads the window as fast as ordinary memory */
   BenchBlock blocks[N_MEMORIES];
-  BenchTarget target;
+  BenchTarget target; /* twice the size */
+  CUevent events[2];
+  gdouble device_time; /* of copies on the device, in milliseconds */
+  guint64 n_device;    /* copies on the device */
 } Buffers;
 
 static gboolean
@@ -112,7 +118,11 @@ allocate (Buffers *b, GError **error)
   for (i = b->has_window ? WINDOW : RAM; i < N_MEMORIES; i++)
     if (!bench_block_init (&b->blocks[i], places[i], b->handle, b->size, error))
       return FALSE;
-  return bench_target_init (&b->target, b->size, error);
+  for (i = 0; i < 2; i++)
+    if (!bench_check (
+            b->cu->cuEventCreate (&b->events[i], 0), "cuEventCreate", error))
+      return FALSE;
+  return bench_target_init (&b->target, 2 * b->size, error);
 }
 
 static void
@@ -123,6 +133,9 @@ buffers_clear (Buffers *b)
   for (i = 0; i < N_MEMORIES; i++)
     bench_block_clear (&b->blocks[i]);
   bench_target_clear (&b->target);
+  for (i = 0; i < 2; i++)
+    if (b->events[i])
+      b->cu->cuEventDestroy (b->events[i]);
   vkgdr_close (b->handle);
 }
 
@@ -134,6 +147,28 @@ wait_for (Buffers *b, CUresult result)
   CUresult waited = b->cu->cuStreamSynchronize (b->target.stream);
 
   return result == CUDA_SUCCESS ? waited : result;
+}
+
+/* Each copy is measured alone, between two events, in the same way as the time
+ * of a kernel. Copies in a row would overlap at their ends. */
+static CUresult
+copy_on_device (Buffers *b)
+{
+  BenchTarget t = b->target;
+  CUresult result = b->cu->cuEventRecord (b->events[0], t.stream);
+  float took = 0;
+
+  if (result == CUDA_SUCCESS)
+    result = b->cu->cuMemcpyDtoDAsync (
+        t.device + b->size, t.device, b->size, t.stream);
+  if (result == CUDA_SUCCESS)
+    result = b->cu->cuEventRecord (b->events[1], t.stream);
+  result = wait_for (b, result);
+  if (result == CUDA_SUCCESS)
+    result = b->cu->cuEventElapsedTime (&took, b->events[0], b->events[1]);
+  b->device_time += took;
+  b->n_device++;
+  return result;
 }
 
 static CUresult
@@ -156,6 +191,8 @@ copy (Buffers *b, const Kind *kind)
   case BY_DTOH_ASYNC:
     return wait_for (
         b, b->cu->cuMemcpyDtoHAsync (from, t.device, size, t.stream));
+  case BY_DTOD:
+    return copy_on_device (b);
   case BY_MEMCPY:
     memcpy (to, from, size);
     break;
@@ -181,6 +218,7 @@ time_calls (Buffers *b, const Kind *kind, gdouble seconds, gdouble *result)
   guint batch = 1, i;
   CUresult status = copy (b, kind);
 
+  b->device_time = b->n_device = 0; /* the first copy takes longer */
   while (status == CUDA_SUCCESS && (calls == 0 || elapsed < budget)) {
     gint64 start = bench_now ();
     gint64 took;
@@ -196,6 +234,8 @@ time_calls (Buffers *b, const Kind *kind, gdouble seconds, gdouble *result)
     calls += batch;
   }
   *result = calls ? elapsed / 1e9 / calls : 0;
+  if (b->n_device > 0)
+    *result = b->device_time / 1e3 / b->n_device;
   return status;
 }
 
@@ -206,7 +246,7 @@ is_measured (const Buffers *b, const Kind *kind, const gchar *only)
   gboolean in_window =
       kind->from == WINDOW || (!calls_driver && kind->to == WINDOW);
 
-  return (!*only || strcmp (only, kind->id) == 0)
+  return (*only ? strcmp (only, kind->id) == 0 : kind->how != BY_DTOD)
          && (b->has_window || !in_window)
          && (b->cached || !kind->max_uncached || b->size <= kind->max_uncached);
 }
@@ -248,79 +288,6 @@ bench_copies (GstVkgdrContext *context, JsonObject *request, JsonObject *reply,
     if (is_measured (&b, &kinds[i], bench_get_text (request, "only")))
       json_array_add_object_element (results,
           measure_kind (&b, &kinds[i], bench_get_number (request, "seconds")));
-  buffers_clear (&b);
-  gst_vkgdr_context_pop (context);
-  return ok;
-}
-
-/* --- copies on the device ------------------------------------------------- */
-
-/* Adds the time of one copy on the device, in milliseconds. */
-static CUresult
-time_copy_within (Buffers *b, CUevent *events, gdouble *total)
-{
-  BenchTarget t = b->target;
-  CUresult result = b->cu->cuEventRecord (events[0], t.stream);
-  float took = 0;
-
-  if (result == CUDA_SUCCESS)
-    result = b->cu->cuMemcpyDtoDAsync (
-        t.device + b->size, t.device, b->size, t.stream);
-  if (result == CUDA_SUCCESS)
-    result = b->cu->cuEventRecord (events[1], t.stream);
-  if (result == CUDA_SUCCESS)
-    result = b->cu->cuEventSynchronize (events[1]);
-  if (result == CUDA_SUCCESS)
-    result = b->cu->cuEventElapsedTime (&took, events[0], events[1]);
-  *total += took;
-  return result;
-}
-
-/* Each copy is measured alone, between two events, in the same way as the time
- * of a kernel. Copies in a row would overlap at their ends. Returns seconds. */
-static CUresult
-time_copies_within (Buffers *b, CUevent *events, gdouble seconds, gdouble *mean)
-{
-  gdouble total = 0;
-  CUresult result = time_copy_within (b, events, &total);
-  gint64 until = bench_now () + (gint64) (seconds * 1e9);
-  guint64 n = 0;
-
-  total = 0; /* the first copy takes longer */
-  while (result == CUDA_SUCCESS && (n == 0 || bench_now () < until)) {
-    result = time_copy_within (b, events, &total);
-    n++;
-  }
-  *mean = n ? total / 1e3 / n : 0;
-  return result;
-}
-
-/* Measures copies of `bytes` on the device for `seconds`. The reply has the
- * time of one copy in `time`. */
-gboolean
-bench_device_copy (GstVkgdrContext *context, JsonObject *request,
-    JsonObject *reply, GError **error)
-{
-  Buffers b = { vkgdr_driver_load (), bench_get_integer (request, "bytes") };
-  CUevent events[2] = { NULL };
-  gdouble time = 0;
-  gboolean ok;
-  guint i;
-
-  if (!gst_vkgdr_context_push (context, error))
-    return FALSE;
-  ok = bench_target_init (&b.target, 2 * b.size, error);
-  for (i = 0; ok && i < 2; i++)
-    ok = bench_check (
-        b.cu->cuEventCreate (&events[i], 0), "cuEventCreate", error);
-  ok = ok
-       && bench_check (time_copies_within (&b, events,
-                           bench_get_number (request, "seconds"), &time),
-           "cuMemcpyDtoDAsync", error);
-  bench_set_number (reply, "time", time);
-  for (i = 0; i < 2; i++)
-    if (events[i])
-      b.cu->cuEventDestroy (events[i]);
   buffers_clear (&b);
   gst_vkgdr_context_pop (context);
   return ok;

@@ -27,7 +27,6 @@ static const struct {
   BenchCommand func;
 } commands[] = {
   { "copies", bench_copies },
-  { "device-copy", bench_device_copy },
   { "loops", bench_loops },
   { "run", bench_run },
   { "serve", bench_serve },

@@ -24,12 +24,11 @@ typedef gboolean (*BenchCommand) (GstVkgdrContext *context, JsonObject *request,
   gboolean name (GstVkgdrContext *context, JsonObject *request, \
       JsonObject *reply, GError **error)
 
-BENCH_COMMAND (bench_copies);      /* copies.c */
-BENCH_COMMAND (bench_device_copy); /* copies.c */
-BENCH_COMMAND (bench_loops);       /* loops.c */
-BENCH_COMMAND (bench_run);         /* pipeline.c */
-BENCH_COMMAND (bench_serve);       /* frames.c */
-BENCH_COMMAND (bench_serve_end);   /* frames.c */
+BENCH_COMMAND (bench_copies);    /* copies.c */
+BENCH_COMMAND (bench_loops);     /* loops.c */
+BENCH_COMMAND (bench_run);       /* pipeline.c */
+BENCH_COMMAND (bench_serve);     /* frames.c */
+BENCH_COMMAND (bench_serve_end); /* frames.c */
 
 /* --- reply.c: requests, replies and errors -------------------------------- */
 

@@ -128,10 +128,8 @@ class Sheet:
         """Adds a description of the machine. Returns the figure."""
         machine = results["machine"]
         self.y += GAP
-        for text in (
-            f"{machine['name']}, {machine['cpu']}",
-            f"vkgdr-bench {results['version']}, {machine['gstreamer']}, {machine['date'][:10]}",
-        ):
+        for text in (f"{machine['name']}, {machine['cpu']}", f"vkgdr-bench {results['version']},"
+                     f" {machine['gstreamer']}, {machine['date'][:10]}"):
             self.add_text(text, columns=COLUMNS + 6, color=GREY, size=9)
         height = self.y + MARGIN
         self.figure.set_figheight(height)
@@ -144,23 +142,20 @@ class Sheet:
         return self.figure
 
 
-def is_shown(curve, names):
+def is_shown(name, names):
     """Whether the curve is drawn. Some curves are almost the same as others."""
-    name = curve["id"]
     if name.replace("-async", "") != name and name.replace("-async", "") in names:
         return False
-    return not name.startswith("ram-") or name == "ram-memcpy" or name == "ram-read-memcpy"
+    return not name.startswith("ram-") or name.endswith("memcpy")
 
 
 def draw_memory(results, direction):
-    curves = [c for c in results["memory"] if c["direction"] == direction]
-    names = {curve["id"] for curve in curves}
+    curves = {c["id"]: c for c in results["memory"] if c["direction"] == direction}
     lines = []
-    for curve in curves:
-        points = [p for p in curve["points"] if "error" not in p]
-        if points and is_shown(curve, names):
-            x = [point["bytes"] for point in points]
-            lines.append((curve["label"], x, [p["GB/s"]["median"] for p in points]))
+    for name, curve in curves.items():
+        points = [(p["bytes"], p["GB/s"]["median"]) for p in curve["points"] if "error" not in p]
+        if points and is_shown(name, curves):
+            lines.append((curve["label"], *zip(*points)))
 
     sheet = Sheet(MEMORY_TITLES[direction], "GB/s")
     axes = sheet.add_curves(lines)
@@ -177,21 +172,18 @@ def draw_memory(results, direction):
 
 def draw_streams(results, cases):
     """Draws curves over the number of streams."""
-    counts = [case["streams"] for case in cases]
     lines = []
     for i, variant in enumerate(cases[0]["variants"]):
-        points = [(n, case["variants"][i].get("median")) for n, case in enumerate(cases)]
-        points = [point for point in points if point[1] is not None]
+        points = [(n, case["variants"][i]["median"]) for n, case in enumerate(cases)
+                  if "median" in case["variants"][i]]
         if points:
             lines.append((variant["label"], *zip(*points)))
 
     sheet = Sheet(title_of(cases[0]), cases[0]["unit"])
     axes = sheet.add_curves(lines)
     # The numbers of streams have equal distances, so that there is room for 1, 4, 8 and 16.
-    axes.set_xticks(range(len(counts)), [str(count) for count in counts])
-    axes.set_xlim(-0.1, len(counts) - 0.9)
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("streams")
+    axes.set_xticks(range(len(cases)), [str(case["streams"]) for case in cases])
+    axes.set(xlim=(-0.1, len(cases) - 0.9), ylim=(0, None), xlabel="streams")
     return sheet.finish(results)
 
 
