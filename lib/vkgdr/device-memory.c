@@ -139,7 +139,8 @@ vkgdr_device_memory_export_fd (vkgdr_memory_t mem)
   if (result == CUDA_SUCCESS && fd >= 0)
     return fd;
   vkgdr_error_set_cuda ("cuMemExportToShareableHandle", result,
-      "see whether the process has as many files open as it may (ulimit -n)");
+      "see whether the process has reached its limit of open files (ulimit "
+      "-n)");
   return -1;
 }
 

@@ -89,7 +89,7 @@ get_cuda_uuid (vkgdr_t g)
   if (result != CUDA_SUCCESS) {
     g->cu->cuDeviceGetCount (&n);
     if (g->cu_device >= 0 && g->cu_device < n)
-      vkgdr_error_set ("the CUDA driver does not tell the UUID of device %d: "
+      vkgdr_error_set ("the CUDA driver does not report the UUID of device %d: "
                        "cuDeviceGetUuid failed with %s",
           g->cu_device, vkgdr_cuda_result_name (result));
     else

@@ -90,14 +90,14 @@ init_remedy (CUresult result)
 {
   switch (result) {
   case CUDA_ERROR_STUB_LIBRARY:
-    return "it is the CUDA toolkit's stub, which is for linking alone; take "
-           "it off the library path";
+    return "it is the CUDA toolkit's stub, with which programs are linked, but "
+           "cannot run; take it off the library path";
   case CUDA_ERROR_NO_DEVICE:
     return "see whether nvidia-smi lists a GPU, and CUDA_VISIBLE_DEVICES "
            "hides none";
   case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
-    return "the kernel's module is of another version; load the new one, or "
-           "reboot";
+    return "NVIDIA's kernel module has another version than this library; load "
+           "the module of the same version, or reboot";
   default:
     return "see whether nvidia-smi works";
   }

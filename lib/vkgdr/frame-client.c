@@ -320,8 +320,8 @@ vkgdr_frame_release_on_stream (vkgdr_frame_t frame, void *stream)
 
   if (!self->device || !vkgdr_device_enter (self->device)) {
     if (!self->device)
-      vkgdr_error_set ("the frame is not of a connection that imports memory: "
-                       "use vkgdr_frame_release()");
+      vkgdr_error_set ("the frame comes from a connection that does not import "
+                       "memory: use vkgdr_frame_release()");
     vkgdr_frame_release (frame);
     return false;
   }
@@ -333,9 +333,9 @@ vkgdr_frame_release_on_stream (vkgdr_frame_t frame, void *stream)
   } else {
     self->device->cu->cuStreamSynchronize (stream);
     vkgdr_error_set_cuda ("cuLaunchHostFunc", result,
-        "the end of the work on a frame cannot be noticed; see whether an "
-        "earlier kernel failed, and whether the stream is of the primary "
-        "context");
+        "cannot find out when the work on a frame is done; see whether an "
+        "earlier kernel failed, and whether the stream belongs to the device's "
+        "primary context");
     vkgdr_frame_release (frame);
   }
   vkgdr_device_leave (self->device);
@@ -478,9 +478,9 @@ read_memory (vkgdr_frames_t self, const uint8_t *data, size_t size, int *fd)
   if (size != sizeof (message) || self->n_imports >= VKGDR_WIRE_MAX_MEMORIES)
     return refuse ("memory");
   if (*fd < 0) {
-    vkgdr_error_set ("the file descriptor of the server's memory has not "
-                     "arrived: see whether the process has as many files open "
-                     "as it may (ulimit -n)");
+    vkgdr_error_set (
+        "the file descriptor of the server's memory has not arrived: see "
+        "whether the process has reached its limit of open files (ulimit -n)");
     return false;
   }
   memcpy (&message, data, sizeof (message));
@@ -528,7 +528,7 @@ read_bye (const uint8_t *data, size_t size, int fd)
   else if (length == 0)
     result = VKGDR_FRAMES_BYE;
   else
-    vkgdr_error_set ("the server refuses: %.512s", reason);
+    vkgdr_error_set ("the server refuses this client: %.512s", reason);
   free (reason);
   return result;
 }
@@ -739,9 +739,9 @@ receive_one (vkgdr_frames_t self, vkgdr_frame_t *frame, bool *is_empty)
     *is_empty = true;
     return VKGDR_FRAMES_TIMEOUT;
   default:
-    vkgdr_error_set ("the process of the server has ended, or has closed the "
-                     "connection, before the end of the stream: start it "
-                     "again");
+    vkgdr_error_set (
+        "the process of the server has ended, or has closed the "
+        "connection, before the end of the stream: start the server again");
     return VKGDR_FRAMES_ERROR;
   }
   status = handle (self, self->packet, size, &fd, frame);

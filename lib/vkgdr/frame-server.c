@@ -233,7 +233,7 @@ add_client (vkgdr_server *self, int fd)
   if (!vkgdr_socket_check_peer (fd, self->params.peers)) {
     refuse (self, fd, vkgdr_error_peek ());
   } else if (self->n_clients >= MAX_CLIENTS) {
-    refuse (self, fd, "the server has as many clients as it can serve");
+    refuse (self, fd, "the server already has as many clients as it can serve");
   } else if (!(peer = vkgdr_peer_new (fd))) {
     refuse (self, fd, "the server has no memory left");
   } else {
@@ -397,7 +397,7 @@ start_threads (vkgdr_server *self)
     end_waiter (self);
   }
   vkgdr_error_set ("a thread that serves clients cannot be started (%s): see "
-                   "how many the process may have (ulimit -u)",
+                   "whether the limit of threads is reached (ulimit -u)",
       strerror (result));
   return false;
 }
@@ -439,8 +439,8 @@ start (vkgdr_server *self)
     vkgdr_export_watch (&self->watcher);
     return start_threads (self);
   }
-  vkgdr_error_set ("'%s' cannot be served (%s): see how many files the process "
-                   "has open (ulimit -n)",
+  vkgdr_error_set ("'%s' cannot be served (%s): see whether the process has "
+                   "reached its limit of open files (ulimit -n)",
       self->path, strerror (errno));
   return false;
 }

@@ -59,8 +59,8 @@ new_socket (const char *path)
   int fd = socket (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
   if (fd < 0)
-    vkgdr_error_set ("no socket can be made for '%s' (%s): see how many files "
-                     "the process has open (ulimit -n)",
+    vkgdr_error_set ("no socket can be made for '%s' (%s): see whether the "
+                     "process has reached its limit of open files (ulimit -n)",
         path, strerror (errno));
   return fd;
 }
@@ -207,13 +207,13 @@ vkgdr_socket_connect (const char *path)
         path, strerror (number));
     number = ENOENT;
   } else if (number == EACCES) {
-    vkgdr_error_set ("this user (%u) may not open '%s': set allowed-peers of "
-                     "the server to 'group' or 'all' if it may, and see the "
-                     "rights of the folder",
+    vkgdr_error_set ("this user (%u) may not open '%s': to allow it, set "
+                     "allowed-peers of the server to 'group' or 'all', and "
+                     "check the permissions of the folder",
         (unsigned) geteuid (), path);
   } else {
-    vkgdr_error_set ("there is no connection to '%s' (%s): see that it is the "
-                     "socket of a frame server",
+    vkgdr_error_set ("there is no connection to '%s' (%s): check that it is "
+                     "the socket of a frame server",
         path, strerror (number));
   }
   errno = number;
@@ -248,7 +248,7 @@ vkgdr_socket_check_peer (int fd, vkgdr_frame_peers peers)
   if (peers == VKGDR_FRAME_PEERS_ALL)
     return true;
   if (getsockopt (fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
-    vkgdr_error_set ("the other process cannot be identified (%s): see that "
+    vkgdr_error_set ("the other process cannot be identified (%s): check that "
                      "the socket is a Unix socket",
         strerror (errno));
     return false;
@@ -258,8 +258,8 @@ vkgdr_socket_check_peer (int fd, vkgdr_frame_peers peers)
           && has_group (fd, &peer, getegid ())))
     return true;
   vkgdr_error_set (
-      "process %d of user %u is not of user %u%s: set allowed-peers of the "
-      "server and of the client to 'group' or 'all' if it may take part",
+      "process %d of user %u is not of user %u%s: to allow the connection, set "
+      "allowed-peers of the server and of the client to 'group' or 'all'",
       (int) peer.pid, (unsigned) peer.uid, (unsigned) geteuid (),
       peers == VKGDR_FRAME_PEERS_GROUP ? ", nor of its group" : "");
   errno = EACCES;

@@ -400,9 +400,9 @@ record (vkgdr_frame_server_t self, slot *one, CUstream stream)
   one->has_event = result == CUDA_SUCCESS;
   if (!one->has_event)
     vkgdr_error_set_cuda ("cuEventRecord", result,
-        "the end of the work on a frame cannot be noticed; see whether an "
-        "earlier kernel failed, and whether the stream is of the primary "
-        "context");
+        "cannot find out when the work on a frame is done; see whether an "
+        "earlier kernel failed, and whether the stream belongs to the device's "
+        "primary context");
   return one->has_event;
 }
 

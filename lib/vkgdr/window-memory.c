@@ -122,7 +122,7 @@ call_export_fd (void *data)
     return;
   call->fd = -1;
   vkgdr_error_set ("vkGetMemoryFdKHR failed (%s): see whether the process has "
-                   "as many files open as it may (ulimit -n)",
+                   "reached its limit of open files (ulimit -n)",
       vkgdr_vk_result_name (result));
 }
 
@@ -220,9 +220,9 @@ duplicate (int fd)
   int copy = fcntl (fd, F_DUPFD_CLOEXEC, 0);
 
   if (copy < 0)
-    vkgdr_error_set ("the file descriptor %d cannot be duplicated (%s): see "
-                     "whether the process has as many files open as it may "
-                     "(ulimit -n)",
+    vkgdr_error_set (
+        "the file descriptor %d cannot be duplicated (%s): see whether the "
+        "process has reached its limit of open files (ulimit -n)",
         fd, strerror (errno));
   return copy;
 }
