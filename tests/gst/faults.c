@@ -530,7 +530,7 @@ TEST_LOOP (restart_after_trapped_kernel, 2)
   gst_object_unref (bus);
   g_object_set (
       test_find (again, "filter"), "source", NULL, "kernel", "invert", NULL);
-  test_assert_says (test_play_result (again), "restart it");
+  test_assert_says (test_play_result (again), "restart the process");
   gst_object_unref (pipeline);
   if (again != pipeline)
     gst_object_unref (again);

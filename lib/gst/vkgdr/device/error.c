@@ -51,21 +51,22 @@ get_remedy (CUresult result)
   case CUDA_ERROR_INVALID_ADDRESS_SPACE:
   case CUDA_ERROR_INVALID_PC:
   case CUDA_ERROR_LAUNCH_FAILED:
-    return ". A kernel did what it must not, such as writing beyond its frame: "
-           "compute-sanitizer shows where. NVIDIA's driver does not let a "
-           "process use the GPU after that: restart it";
+    return ". A kernel did something that is not allowed, such as writing "
+           "beyond its frame: compute-sanitizer shows where. After that, "
+           "NVIDIA's driver does not let this process use the GPU: restart the "
+           "process";
   case CUDA_ERROR_LAUNCH_TIMEOUT:
     return ". The driver ended a kernel: a GPU that has a display gives each "
-           "kernel only a few seconds. Let a launch do less, or use another "
-           "GPU";
+           "kernel only a few seconds. Make each launch do less work, or use "
+           "another GPU";
   case CUDA_ERROR_ECC_UNCORRECTABLE:
     return ". The GPU's memory is faulty: see nvidia-smi -q -d ECC, and reset "
            "or replace the GPU";
   case CUDA_ERROR_DEVICE_UNAVAILABLE:
-    return ". Another process may use the GPU exclusively, or it is gone: see "
-           "nvidia-smi, and dmesg for a line with Xid";
+    return ". Another process may use the GPU exclusively, or the GPU may be "
+           "lost: see nvidia-smi, and dmesg for a line with Xid";
   case CUDA_ERROR_UNKNOWN:
-    return ". The GPU may be gone: see nvidia-smi, and dmesg for a line with "
+    return ". The GPU may be lost: see nvidia-smi, and dmesg for a line with "
            "Xid";
   default:
     return "";

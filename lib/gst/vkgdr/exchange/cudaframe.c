@@ -59,7 +59,7 @@ check_is_cuda_memory (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
 
   if (!lib || !memory || !lib->is_memory (memory)) {
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "the frame is not one memory of GStreamer's CUDA library");
+        "the frame is not in a single memory of GStreamer's CUDA library");
     return FALSE;
   }
   if (gst_vkgdr_cuda_lib_uses (lib, gst_vkgdr_context_get_driver (context)))

@@ -56,8 +56,9 @@ get_compiler (const GstVkgdrCompilerTarget *target, gint *arch, GError **error)
   if (*arch != 0)
     return nvrtc;
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
-      "CUDA sources cannot be compiled: the installed NVRTC no longer compiles "
-      "for the device's compute capability %d.%d, an older one would",
+      "CUDA sources cannot be compiled: the installed NVRTC no longer supports "
+      "the device's compute capability %d.%d. Install an older NVRTC, and set "
+      "VKGDR_NVRTC to its library",
       capability / 10, capability % 10);
   return NULL;
 }
@@ -205,8 +206,8 @@ job_prepare (CompilerJob *job, GError **error)
 
   if (strlen (input->text) > GST_VKGDR_COMPILER_MAX_SOURCE) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "%s has %" G_GSIZE_FORMAT " bytes; a source may have %d", input->name,
-        strlen (input->text), GST_VKGDR_COMPILER_MAX_SOURCE);
+        "%s has %" G_GSIZE_FORMAT " bytes; a source may have %d at most",
+        input->name, strlen (input->text), GST_VKGDR_COMPILER_MAX_SOURCE);
     return FALSE;
   }
   job->header = g_resources_lookup_data (

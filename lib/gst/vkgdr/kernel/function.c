@@ -320,7 +320,7 @@ check_arguments (GstVkgdrFunction *self, gsize size, GError **error)
     return TRUE;
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
       "the %u arguments of \"%s\" have %" G_GSIZE_FORMAT
-      " bytes together, and %" G_GSIZE_FORMAT " are given",
+      " bytes together, but %" G_GSIZE_FORMAT " bytes are given",
       n, self->entry, needed, size);
   return FALSE;
 }
@@ -426,7 +426,8 @@ gst_vkgdr_function_launch (GstVkgdrFunction *function, GstVkgdrStream *stream,
   if (!gst_vkgdr_context_shares (
           gst_vkgdr_stream_get_context (stream), function->context)) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "the stream is of another CUDA context than \"%s\"", function->entry);
+        "the stream belongs to another CUDA context than \"%s\"",
+        function->entry);
     return FALSE;
   }
   if (!check_arguments (function, size, error)

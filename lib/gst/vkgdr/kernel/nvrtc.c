@@ -248,9 +248,9 @@ nvrtc_set_not_found (GError **error, gboolean software, GPtrArray *tried)
   else
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
         "CUDA sources cannot be compiled: NVRTC was not found (tried %s).%s "
-        "Install it (Debian: libnvrtc12 or libnvrtc11.2 of non-free, where the "
-        "driver is from; pip: nvidia-cuda-nvrtc, and let VKGDR_NVRTC name its "
-        "library), or use a compiled kernel (.ptx or .cubin by location=)",
+        "Install it (Debian: libnvrtc12 or libnvrtc11.2 of non-free; pip: "
+        "nvidia-cuda-nvrtc, and set VKGDR_NVRTC to its library), or use a "
+        "compiled kernel (.ptx or .cubin by location=)",
         list, shortage);
   g_free (shortage);
   g_free (list);

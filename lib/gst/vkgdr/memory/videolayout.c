@@ -256,7 +256,7 @@ check_size (GstBuffer *buffer, const GstVideoInfo *info, GError **error)
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
       "a buffer of %" G_GSIZE_FORMAT " bytes is smaller than its caps say: %s "
       "of %dx%d takes %" G_GSIZE_FORMAT
-      " bytes. Upstream and its caps filter disagree",
+      " bytes. Check the caps filters before this element",
       gst_buffer_get_size (buffer), GST_VIDEO_INFO_NAME (info),
       GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info),
       GST_VIDEO_INFO_SIZE (info));

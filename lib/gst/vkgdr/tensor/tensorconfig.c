@@ -234,14 +234,16 @@ check_numbers (const GstVkgdrTensorConfig *config, GError **error)
     }
     if (config->std[i] == 0) {
       g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-          "The std of channel %u is 0, and differences are divided by it", i);
+          "The std of channel %u is 0, but differences from the mean are "
+          "divided by it",
+          i);
       return FALSE;
     }
   }
   if (config->pad >= 0 && config->pad <= SAMPLE_MAX)
     return TRUE;
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "pad is %g, and samples are 0 to 255", config->pad);
+      "pad is %g, but samples are 0 to 255", config->pad);
   return FALSE;
 }
 
