@@ -248,7 +248,8 @@ fit (const GstCudaLoaded *self, const GstStructure *params,
   if (self->is_pixel
       && !gst_cuda_pixel_same_params (self->pixel_params, params)) {
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "These are not the parameters that the expression was compiled with");
+        "The names or types of params differ from those with which the "
+        "expression in pixel was compiled");
     return FALSE;
   }
   if (self->effect)

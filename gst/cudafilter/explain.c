@@ -61,9 +61,8 @@ explain_media (GstCudaFilter *self, const GstCudaRules *rules)
   gboolean is_pixel;
 
   if (!rules->takes_video)
-    return g_strdup (
-        "The kernel works on audio and bytes: one for video has VkgdrFrame as "
-        "its first two parameters");
+    return g_strdup ("This kernel is for audio and bytes. A kernel for video "
+                     "has VkgdrFrame as the type of its first two parameters");
   GST_OBJECT_LOCK (self);
   effect = gst_cuda_choice_get_effect (&self->requested.choice);
   is_pixel = gst_cuda_choice_is_pixel (&self->requested.choice);

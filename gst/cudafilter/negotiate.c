@@ -274,7 +274,7 @@ gst_cuda_filter_negotiated (
   if (self->is_audio
       && !gst_audio_info_from_caps (&self->audio_info, in_caps)) {
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "These caps are no audio that a kernel can work on");
+        "These caps are not raw audio that a kernel can process");
     return FALSE;
   }
   return TRUE;

@@ -106,7 +106,8 @@ check_name (const gchar *name, GError **error)
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
       "The parameter \"%s\" cannot be used in a pixel's expression: its name "
       "has to consist of letters, digits and _, without a digit at the "
-      "beginning, and must not mean something else there",
+      "beginning, and must not have another meaning there, as x, time or int "
+      "have",
       name);
   return FALSE;
 }

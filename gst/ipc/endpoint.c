@@ -32,7 +32,7 @@ gst_vkgdr_ipc_take_error (GError **error, gint code)
   char *message = vkgdr_last_error ();
 
   g_set_error_literal (
-      error, G_IO_ERROR, code, message ? message : "it is not known why");
+      error, G_IO_ERROR, code, message ? message : "unknown reason");
   free (message);
 }
 

@@ -271,7 +271,7 @@ on_output_error (gpointer user_data, const GError *error)
   GstVkgdrIpcSink *self = user_data;
 
   GST_ELEMENT_ERROR (self, RESOURCE, WRITE, ("%s", error->message),
-      ("a frame did not get to the device's memory"));
+      ("a frame could not be written to the device's memory"));
 }
 
 /* Returns the monotonic time at which @buffer is due, or -1. */

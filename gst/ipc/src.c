@@ -329,7 +329,7 @@ static gboolean
 set_invalid (GError **error, const gchar *what)
 {
   g_set_error (error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
-      "the server has sent %s that cannot be used", what);
+      "the server has sent %s that this client cannot use", what);
   return FALSE;
 }
 
@@ -724,7 +724,9 @@ gst_vkgdr_ipc_src_start (GstBaseSrc *src)
   if (self->poll)
     return TRUE;
   GST_ELEMENT_ERROR (self, RESOURCE, TOO_LAZY,
-      ("The process has as many files open as it may (ulimit -n)."), (NULL));
+      ("The process has reached its limit of open files: raise the limit "
+       "(ulimit -n)."),
+      (NULL));
   gst_vkgdr_ipc_src_stop (src);
   return FALSE;
 }

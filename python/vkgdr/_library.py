@@ -91,4 +91,4 @@ class VkgdrError(RuntimeError):
 
 def failure() -> VkgdrError:
     """The exception for this thread's last call, which failed."""
-    return VkgdrError(last_error() or "it is not known why")
+    return VkgdrError(last_error() or "unknown reason")
