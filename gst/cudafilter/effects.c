@@ -154,8 +154,8 @@ effect_set_param (const GstEffect *effect, GstStructure *params,
 
   if (!gst_structure_has_field (params, field)) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "The effect %s has no parameter \"%s\"; it has: %s", effect->name,
-        field, effect->params ? effect->params : "none");
+        "The effect %s has no parameter \"%s\"; its parameters: %s",
+        effect->name, field, effect->params ? effect->params : "none");
     return FALSE;
   }
   type = gst_structure_get_field_type (params, field);

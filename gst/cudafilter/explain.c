@@ -68,8 +68,9 @@ explain_media (GstCudaFilter *self, const GstCudaRules *rules)
   is_pixel = gst_cuda_choice_is_pixel (&self->requested.choice);
   GST_OBJECT_UNLOCK (self);
   return g_strdup_printf (
-      "The kernel %s works on video: give one of your own for audio and bytes, "
-      "with location= or source=, whose first two parameters are VkgdrSamples",
+      "The kernel %s works on video only. For audio and bytes, set a kernel of "
+      "your own with location= or source=, whose first two parameters have the "
+      "type VkgdrSamples",
       effect     ? effect->name
       : is_pixel ? "of pixel="
                  : "that is set");

@@ -93,8 +93,9 @@ get_cuda_uuid (vkgdr_t g)
                        "cuDeviceGetUuid failed with %s",
           g->cu_device, vkgdr_cuda_result_name (result));
     else
-      vkgdr_error_set ("there is no CUDA device %d (%s): there are %d, counted "
-                       "from 0; pass a device that cuDeviceGet() returns",
+      vkgdr_error_set (
+          "there is no CUDA device %d (%s): the driver has %d in all, numbered "
+          "from 0; pass a device that cuDeviceGet() returns",
           g->cu_device, vkgdr_cuda_result_name (result), n);
     return false;
   }

@@ -271,7 +271,7 @@ gst_vkgdr_context_new (gint device, GError **error)
     return open_first (cuda, n_devices, error);
   if (device < 0 || device >= n_devices) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DEVICE,
-        "there is no CUDA device %d: the driver offers %d, counted from 0 "
+        "there is no CUDA device %d: the driver has %d in all, numbered from 0 "
         "(vkgdr-info lists them)",
         MAX (device, 0), n_devices);
     return NULL;
