@@ -139,8 +139,25 @@ typedef struct {
   guint number;       /* the second word as a number */
 } Arguments;
 
-static void
-serve (const Arguments *to)
+static struct {
+  const gchar *name;
+  void (*run) (const Arguments *to);
+} steps[40];
+static guint n_steps;
+
+/* A step with its name. */
+#define STEP(step, function) \
+  static void function (const Arguments *to); \
+\
+  __attribute__ ((constructor)) static void add_##function (void) \
+  { \
+    steps[n_steps].name = step; \
+    steps[n_steps++].run = function; \
+  } \
+\
+  static void function (const Arguments *to)
+
+STEP ("serve", serve)
 {
   is_skipped = test_ipc_cannot_export ();
   if (is_skipped)
@@ -149,36 +166,31 @@ serve (const Arguments *to)
   gst_harness_set_src_caps_str (test_sink, TEST_IPC_CAPS);
 }
 
-static void
-start (const Arguments *to)
+STEP ("start", start)
 {
   test_src = make ("vkgdripcsrc", to->text);
   gst_harness_play (test_src);
 }
 
-static void
-connect_client (const Arguments *to)
+STEP ("connect", connect_client)
 {
   start (to);
   test_ipc_wait_clients (test_sink->element, 1);
 }
 
-static void
-begin (const Arguments *to)
+STEP ("begin", begin)
 {
   serve (to);
   if (!is_skipped)
     connect_client (&(Arguments){ .text = "" });
 }
 
-static void
-stop (const Arguments *to)
+STEP ("stop", stop)
 {
   clear (&test_sink);
 }
 
-static void
-disconnect (const Arguments *to)
+STEP ("disconnect", disconnect)
 {
   gint64 since = g_get_monotonic_time ();
 
@@ -187,14 +199,12 @@ disconnect (const Arguments *to)
       g_get_monotonic_time () - since < test_limit (5 * G_USEC_PER_SEC));
 }
 
-static void
-wait_clients (const Arguments *to)
+STEP ("clients", wait_clients)
 {
   test_ipc_wait_clients (test_sink->element, to->first);
 }
 
-static void
-push (const Arguments *to)
+STEP ("push", push)
 {
   guint i;
 
@@ -202,8 +212,7 @@ push (const Arguments *to)
     test_ipc_push_buffer (test_ipc_new_frame (i));
 }
 
-static void
-push_gated (const Arguments *to)
+STEP ("push-gated", push_gated)
 {
   GstBuffer *buffer = test_ipc_new_frame (to->first);
   GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
@@ -231,37 +240,32 @@ push_in_thread (gpointer data)
   return NULL;
 }
 
-static void
-push_all (const Arguments *to)
+STEP ("push-all", push_all)
 {
   n_pushed = 0;
   n_to_push = to->first;
   thread = g_thread_new ("push", push_in_thread, NULL);
 }
 
-static void
-assert_pushed (const Arguments *to)
+STEP ("pushed", assert_pushed)
 {
   g_clear_pointer (&thread, g_thread_join);
   fail_unless_equals_int (n_pushed, to->first);
 }
 
-static void
-assert_blocks (const Arguments *to)
+STEP ("blocks-after", assert_blocks)
 {
   test_wait_for (g_atomic_int_get (&n_pushed) >= (gint) to->first);
   g_usleep (50 * 1000);
   fail_unless_equals_int (g_atomic_int_get (&n_pushed), to->first);
 }
 
-static void
-set_caps (const Arguments *to)
+STEP ("caps", set_caps)
 {
   gst_harness_set_src_caps_str (test_sink, to->text);
 }
 
-static void
-push_eos (const Arguments *to)
+STEP ("eos", push_eos)
 {
   test_ipc_push_event (gst_event_new_eos ());
 }
@@ -275,22 +279,19 @@ push_segment (void)
   test_ipc_push_event (gst_event_new_segment (&segment));
 }
 
-static void
-flush_start (const Arguments *to)
+STEP ("flush-start", flush_start)
 {
   test_ipc_push_event (gst_event_new_flush_start ());
 }
 
-static void
-flush (const Arguments *to)
+STEP ("flush", flush)
 {
   flush_start (to);
   test_ipc_push_event (gst_event_new_flush_stop (TRUE));
   push_segment ();
 }
 
-static void
-next_stream (const Arguments *to)
+STEP ("next-stream", next_stream)
 {
   test_ipc_push_event (gst_event_new_stream_start ("the next one"));
   push_segment ();
@@ -303,8 +304,7 @@ get_scope (const Arguments *to)
                                          : GST_TAG_SCOPE_GLOBAL;
 }
 
-static void
-push_tag (const Arguments *to)
+STEP ("tag", push_tag)
 {
   GstTagList *tags = gst_tag_list_new (to->words[1], to->words[2], NULL);
 
@@ -312,8 +312,7 @@ push_tag (const Arguments *to)
   test_ipc_push_event (gst_event_new_tag (tags));
 }
 
-static void
-assert_warning (const Arguments *to)
+STEP ("warns", assert_warning)
 {
   g_autoptr (GstMessage) message = gst_bus_pop_filtered (
       GST_ELEMENT_BUS (test_sink->element), GST_MESSAGE_WARNING);
@@ -330,8 +329,7 @@ take (guint number)
   return buffer;
 }
 
-static void
-pull (const Arguments *to)
+STEP ("pull", pull)
 {
   guint i;
 
@@ -339,8 +337,7 @@ pull (const Arguments *to)
     gst_buffer_unref (take (i));
 }
 
-static void
-keep (const Arguments *to)
+STEP ("keep", keep)
 {
   guint i;
 
@@ -350,8 +347,7 @@ keep (const Arguments *to)
     g_ptr_array_add (kept, take (i));
 }
 
-static void
-drop (const Arguments *to)
+STEP ("drop", drop)
 {
   guint i;
 
@@ -361,14 +357,12 @@ drop (const Arguments *to)
   g_clear_pointer (&kept, g_ptr_array_unref);
 }
 
-static void
-assert_discont (const Arguments *to)
+STEP ("discont", assert_discont)
 {
   fail_unless (is_discont);
 }
 
-static void
-get_event (const Arguments *to)
+STEP ("get", get_event)
 {
   gboolean is_caps = strcmp (to->words[0], "caps") == 0;
   g_autoptr (GstEvent) event =
@@ -385,8 +379,7 @@ get_event (const Arguments *to)
 }
 
 /* The newest tags that the client has pushed with this scope count. */
-static void
-assert_tagged (const Arguments *to)
+STEP ("tagged", assert_tagged)
 {
   g_autoptr (GstPad) pad =
       gst_element_get_static_pad (test_src->element, "src");
@@ -406,104 +399,55 @@ assert_tagged (const Arguments *to)
   fail_unless_equals_string (found ? found : "", to->words[2]);
 }
 
-static void
-flush_client (const Arguments *to)
+STEP ("flush-client", flush_client)
 {
   gst_element_send_event (test_src->element, gst_event_new_flush_start ());
   gst_element_send_event (test_src->element, gst_event_new_flush_stop (TRUE));
 }
 
-static void
-assert_stat (const Arguments *to)
+STEP ("is", assert_stat)
 {
   fail_unless_equals_uint64 (
       test_ipc_stat (test_sink->element, to->words[0]), to->number);
 }
 
-static void
-assert_client_stat (const Arguments *to)
+STEP ("client-is", assert_client_stat)
 {
   fail_unless_equals_uint64 (
       test_ipc_stat (test_src->element, to->words[0]), to->number);
 }
 
-static void
-wait_stat (const Arguments *to)
+STEP ("wait", wait_stat)
 {
   test_ipc_wait_stat (test_sink->element, to->words[0], to->number);
 }
 
-static void
-assert_socket (const Arguments *to)
+STEP ("socket", assert_socket)
 {
   fail_unless (g_file_test (test_ipc_path, G_FILE_TEST_EXISTS));
 }
 
-static void
-assert_no_socket (const Arguments *to)
+STEP ("no-socket", assert_no_socket)
 {
   fail_if (g_file_test (test_ipc_path, G_FILE_TEST_EXISTS));
 }
 
-static void
-open_gate (const Arguments *to)
+STEP ("open-gate", open_gate)
 {
   fail_if (test_gate_was_missed ());
   fail_if (g_atomic_int_get (&gate_is_passed));
   test_gate_set (TRUE);
 }
 
-static void
-assert_passed (const Arguments *to)
+STEP ("gate-passed", assert_passed)
 {
   fail_unless (g_atomic_int_get (&gate_is_passed));
 }
 
-static void
-wait_a_while (const Arguments *to)
+STEP ("sleep", wait_a_while)
 {
   g_usleep (to->first * 1000);
 }
-
-static const struct {
-  const gchar *name;
-  void (*run) (const Arguments *to);
-} steps[] = {
-  { "serve", serve },
-  { "stop", stop },
-  { "start", start },
-  { "connect", connect_client },
-  { "disconnect", disconnect },
-  { "begin", begin },
-  { "clients", wait_clients },
-  { "push", push },
-  { "push-gated", push_gated },
-  { "push-all", push_all },
-  { "pushed", assert_pushed },
-  { "blocks-after", assert_blocks },
-  { "caps", set_caps },
-  { "eos", push_eos },
-  { "flush", flush },
-  { "flush-start", flush_start },
-  { "next-stream", next_stream },
-  { "tag", push_tag },
-  { "warns", assert_warning },
-  { "pull", pull },
-  { "keep", keep },
-  { "drop", drop },
-  { "discont", assert_discont },
-  { "get", get_event },
-  { "tagged", assert_tagged },
-  { "flush-client", flush_client },
-  { "is", assert_stat },
-  { "client-is", assert_client_stat },
-  { "wait", wait_stat },
-  { "socket", assert_socket },
-  { "no-socket", assert_no_socket },
-  { "open-gate", open_gate },
-  { "gate-passed", assert_passed },
-  { "sleep", wait_a_while },
-};
 
 static void
 run_step (const gchar *step)
@@ -516,7 +460,7 @@ run_step (const gchar *step)
     to.last = to.first;
   sscanf (to.text, "%63s %63s %63[^\n]", to.words[0], to.words[1], to.words[2]);
   to.number = g_ascii_strtoull (to.words[1], NULL, 10);
-  for (i = 0; i < G_N_ELEMENTS (steps); i++)
+  for (i = 0; i < n_steps; i++)
     if (strlen (steps[i].name) == length
         && strncmp (steps[i].name, step, length) == 0) {
       GST_INFO ("step: %s", step);

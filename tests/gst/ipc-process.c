@@ -220,27 +220,29 @@ test_ipc_read_line (GSubprocess *process)
   return g_string_free (line, FALSE);
 }
 
-void
-test_ipc_finish (GSubprocess *process, TestIpcReport *report)
+TestIpcReport
+test_ipc_finish (GSubprocess *process, const gchar *end)
 {
-  gchar *line = test_ipc_read_line (process);
+  g_autofree gchar *line = test_ipc_read_line (process);
+  TestIpcReport report = { 0 };
 
   if (strcmp (line, "first") == 0) {
     g_free (line);
     line = test_ipc_read_line (process);
   }
-  memset (report, 0, sizeof (*report));
-  fail_unless (
+  fail_unless_equals_int (
       sscanf (line,
           "frames=%u torn=%u unordered=%u first=%u last=%u end=%511[^\n]",
-          &report->frames, &report->torn, &report->unordered, &report->first,
-          &report->last, report->end)
-          == 6,
-      "the other process has said '%s'", line);
+          &report.frames, &report.torn, &report.unordered, &report.first,
+          &report.last, report.end),
+      6);
   fail_unless (g_subprocess_wait (process, NULL, NULL));
-  fail_unless_equals_int (g_subprocess_get_if_exited (process), TRUE);
-  g_free (line);
+  fail_unless (g_subprocess_get_if_exited (process));
+  fail_unless (report.torn == 0 && report.unordered == 0
+                   && strstr (report.end, end) != NULL,
+      "%s", line);
   g_object_unref (process);
+  return report;
 }
 
 void
@@ -322,20 +324,19 @@ test_ipc_stop_server (GstElement *pipeline, GstElement *ipc)
   gst_object_unref (pipeline);
 }
 
+static guint
+count_clients (GstElement *element)
+{
+  guint n;
+
+  g_object_get (element, "num-clients", &n, NULL);
+  return n;
+}
+
 void
 test_ipc_wait_clients (GstElement *element, guint n)
 {
-  gint64 deadline = g_get_monotonic_time () + 20 * G_TIME_SPAN_SECOND;
-  guint found;
-
-  for (;;) {
-    g_object_get (element, "num-clients", &found, NULL);
-    if (found == n)
-      return;
-    fail_unless (g_get_monotonic_time () < deadline,
-        "there are %u clients, not %u", found, n);
-    g_usleep (1000);
-  }
+  test_wait_for (count_clients (element) == n);
 }
 
 guint64
@@ -352,13 +353,7 @@ test_ipc_stat (GstElement *element, const gchar *name)
 void
 test_ipc_wait_stat (GstElement *element, const gchar *name, guint64 value)
 {
-  gint64 deadline = g_get_monotonic_time () + 20 * G_TIME_SPAN_SECOND;
-
-  while (test_ipc_stat (element, name) != value) {
-    fail_unless (g_get_monotonic_time () < deadline, "%s is not %u but %u",
-        name, (guint) value, (guint) test_ipc_stat (element, name));
-    g_usleep (1000);
-  }
+  test_wait_for (test_ipc_stat (element, name) == value);
 }
 
 /* The main () of all test programs that start other processes. */

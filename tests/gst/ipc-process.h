@@ -17,12 +17,11 @@ G_BEGIN_DECLS
 /* The report of a client. */
 typedef struct {
   guint frames;
-  guint torn;      /* frames whose content does not belong to their
-                    * timestamps */
-  guint unordered; /* frames whose number is not higher than the one before */
-  guint first;     /* the number of the first frame */
-  guint last;
-  gchar end[512]; /* "eos", or the error */
+  guint torn;        /* frames whose content does not belong to their
+                      * timestamps */
+  guint unordered;   /* frames whose number is not higher than the one before */
+  guint first, last; /* the numbers of frames */
+  gchar end[512];    /* "eos", or the error */
 } TestIpcReport;
 
 /* Starts a process with the role "client", "busy", "slow", "holder" or
@@ -35,8 +34,9 @@ GSubprocess *test_ipc_start_apart (const gchar *role);
 /* Returns a line of its output, which the caller frees. */
 gchar *test_ipc_read_line (GSubprocess *process);
 
-/* Waits for the end of a client, reads its report, and frees @process. */
-void test_ipc_finish (GSubprocess *process, TestIpcReport *report);
+/* Waits for the end of a client, and frees @process. Fails the test unless all
+ * its frames were whole and in order, and @end is a part of its end. */
+TestIpcReport test_ipc_finish (GSubprocess *process, const gchar *end);
 
 /* Kills a process with SIGKILL, waits for its end, and frees @process. */
 void test_ipc_kill (GSubprocess *process);

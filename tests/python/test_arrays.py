@@ -7,16 +7,8 @@ import unittest
 import unittest.mock
 
 from gst_support import (
-    READ,
-    WRITE,
-    DeviceTestCase,
-    GLib,
-    Gst,
-    GstVideo,
-    GstVkgdr,
-    add_video_meta,
-    host_bytes,
-    video_caps,
+    READ, WRITE, DeviceTestCase, GLib, Gst, GstVideo,
+    GstVkgdr, add_video_meta, host_bytes, video_caps,
 )
 
 import support
@@ -47,6 +39,12 @@ FORMATS = {
     "I420_10LE": [((5, 6), (12, 2), "<u2"), ((3, 3), (8, 2), "<u2"), ((3, 3), (8, 2), "<u2")],
     "Y444": [((5, 6), (8, 1), "|u1")] * 3,
 }
+
+
+def audio_caps(format: str, layout: str = "interleaved") -> Gst.Caps:
+    return Gst.Caps.from_string(
+        f"audio/x-raw,format={format},rate=48000,channels=2,layout={layout}"
+    )
 
 
 def plane_bytes(data: bytes, info: GstVideo.VideoInfo, plane: int, array: object) -> bytes:
@@ -106,21 +104,13 @@ class Formats(DeviceTestCase):
 
     def test_sound(self) -> None:
         for name, typestr, size in (
-            ("S16LE", "<i2", 2),
-            ("S16BE", ">i2", 2),
-            ("F32LE", "<f4", 4),
-            ("F64LE", "<f8", 8),
-            ("S24_32LE", "<i4", 4),
-            ("U8", "|u1", 1),
+            ("S16LE", "<i2", 2), ("S16BE", ">i2", 2), ("F32LE", "<f4", 4), ("F64LE", "<f8", 8),
+            ("S24_32LE", "<i4", 4), ("U8", "|u1", 1),
         ):
             with self.subTest(name):
-                caps = Gst.Caps.from_string(
-                    f"audio/x-raw,format={name},rate=48000,channels=2,layout=interleaved"
-                )
                 data = support.pattern(10 * 2 * size)
-                array = GstVkgdr.device_array(self.new_buffer(data), caps)
-                self.assertEqual(array.shape, (10, 2))
-                self.assertEqual(array.strides, (2 * size, size))
+                array = GstVkgdr.device_array(self.new_buffer(data), audio_caps(name))
+                self.assertEqual((array.shape, array.strides), ((10, 2), (2 * size, size)))
                 self.assertEqual(array.typestr, typestr)
                 self.assertEqual(support.read_strided(array.__cuda_array_interface__), data)
 
@@ -141,57 +131,39 @@ class Formats(DeviceTestCase):
 
 
 class Refusals(DeviceTestCase):
-    def assert_refused(self, sentence: str, *arguments: object, error: type = ValueError) -> None:
-        with self.assertRaisesRegex(error, sentence):
-            GstVkgdr.device_arrays(*arguments)
+    def test_what_is_no_array(self) -> None:
+        def video(format: str) -> Gst.Caps:
+            return video_caps(format, 16, 16)
 
-    def test_formats_that_are_no_arrays(self) -> None:
-        buffer = self.new_buffer(bytes(10000))
-        for name in ("v210", "RGB8P", "NV12_64Z32", "GRAY10_LE32"):
-            self.assert_refused("cannot be an array", buffer, video_caps(name, 16, 16))
-        for caps in (
-            "audio/x-raw,format=S24LE,rate=48000,channels=2,layout=interleaved",
-            "audio/x-raw,format=S16LE,rate=48000,channels=2,layout=non-interleaved",
+        buffer, small = self.new_buffer(bytes(10000)), self.new_buffer(bytes(3))
+        described = self.new_buffer(bytes(2000))
+        add_video_meta(described, video_caps("RGBA", 8, 16), [0], [32])
+        two = self.new_buffer(bytes(32))
+        two.append_memory(self.new_memory(bytes(32)))
+        foreign = Gst.Buffer.new_wrapped(bytes(64))
+        for error, text, *arguments in (
+            *((ValueError, "cannot be an array", buffer, video(name))
+              for name in ("v210", "RGB8P", "NV12_64Z32", "GRAY10_LE32")),
+            (ValueError, "cannot be an array", buffer, audio_caps("S24LE")),
+            (ValueError, "cannot be an array", buffer, audio_caps("S16LE", "non-interleaved")),
+            (ValueError, "a buffer of 3 bytes.*takes 1024 bytes", small, video("RGBA")),
+            (ValueError, "does not describe RGBA of 16x16", described, video("RGBA")),
+            (ValueError, "less than one sample", small, audio_caps("F64LE")),
+            (ValueError, "do not describe a buffer", buffer, Gst.Caps.new_any()),
+            (ValueError, "do not describe a buffer", buffer, Gst.Caps.new_empty()),
+            (ValueError, "do not describe", buffer, Gst.Caps.from_string("video/x-raw")),
+            (TypeError, "not int", buffer, 3),
+            (TypeError, "Gst.Buffer is needed", b"bytes"),
+            (ValueError, "several memories", two, video_caps("RGBA", 4, 4)),
+            (GLib.Error, "no device pointer: put vkgdrupload", foreign, video_caps("RGBA", 4, 4)),
         ):
-            self.assert_refused("cannot be an array", buffer, Gst.Caps.from_string(caps))
-
-    def test_buffers_that_are_not_of_the_format(self) -> None:
-        caps = video_caps("RGBA", 16, 16)
-        self.assert_refused("a buffer of 1000 bytes.*takes 1024 bytes", self.new_buffer(bytes(1000)), caps)
-        buffer = self.new_buffer(bytes(2000))
-        add_video_meta(buffer, video_caps("RGBA", 8, 16), [0], [32])
-        self.assert_refused("does not describe RGBA of 16x16", buffer, caps)
-        audio = Gst.Caps.from_string(
-            "audio/x-raw,format=F64LE,rate=48000,channels=2,layout=interleaved"
-        )
-        self.assert_refused("less than one sample", self.new_buffer(bytes(3)), audio)
-
-    def test_formats_that_are_none(self) -> None:
-        buffer = self.new_buffer(bytes(100))
-        self.assert_refused("do not describe a buffer", buffer, Gst.Caps.new_any())
-        self.assert_refused("do not describe a buffer", buffer, Gst.Caps.new_empty())
-        self.assert_refused("do not describe", buffer, Gst.Caps.from_string("video/x-raw"))
-        self.assert_refused("not int", buffer, 3, error=TypeError)
-        self.assert_refused("Gst.Buffer is needed", b"bytes", error=TypeError)
-
-    def test_several_planes_are_not_one(self) -> None:
-        with self.assertRaisesRegex(ValueError, "has 2 planes"):
-            GstVkgdr.device_array(self.new_buffer(bytes(24)), video_caps("NV12", 4, 4))
-
-    def test_a_plane_in_two_memories(self) -> None:
-        buffer = self.new_buffer(bytes(32))
-        buffer.append_memory(self.new_memory(bytes(32)))
-        self.assert_refused("several memories", buffer, video_caps("RGBA", 4, 4))
-        self.assertEqual(len(GstVkgdr.device_arrays(buffer)), 2)
-
-    def test_other_memory_has_no_device_pointer(self) -> None:
-        buffer = Gst.Buffer.new_wrapped(bytes(64))
-        with self.assertRaisesRegex(GLib.Error, "no device pointer: put vkgdrupload"):
-            GstVkgdr.device_array(buffer, video_caps("RGBA", 4, 4))
-
-    def test_a_memory_has_no_format(self) -> None:
+            with self.subTest(text=text), self.assertRaisesRegex(error, text):
+                GstVkgdr.device_arrays(*arguments)
         with self.assertRaisesRegex(ValueError, "has no format"):
             GstVkgdr.device_array(self.new_memory(bytes(64)), video_caps("RGBA", 4, 4))
+        with self.assertRaisesRegex(ValueError, "has 2 planes"):
+            GstVkgdr.device_array(self.new_buffer(bytes(24)), video_caps("NV12", 4, 4))
+        self.assertEqual(len(GstVkgdr.device_arrays(two)), 2)
 
 
 class Lifetimes(DeviceTestCase):
@@ -379,24 +351,19 @@ class Metas(DeviceTestCase):
         with GstVkgdr.mapped(buffer, caps) as arrays:
             return tuple(array.shape for array in arrays)
 
-    def test_of_another_format(self) -> None:
+    def test_of_another_picture(self) -> None:
         rgb, i420 = video_caps("RGB", 8, 4), video_caps("I420", 8, 4)
-        with self.assertRaisesRegex(ValueError, "does not describe RGB of 8x4"):
-            self.planes(96, rgb, i420, [8, 4, 4])
-        with self.assertRaisesRegex(ValueError, "does not describe I420 of 8x4"):
-            self.planes(96, i420, rgb, [24])
-
-    def test_rows_that_overlap(self) -> None:
-        gray = video_caps("GRAY8", 8, 4)
-        for stride in (0, 7, -8):
-            with self.assertRaisesRegex(ValueError, "plane 0 .* is not inside its buffer"):
-                self.planes(96, gray, gray, [stride])
-
-    def test_a_larger_picture(self) -> None:
         gray, larger = video_caps("GRAY8", 8, 4), video_caps("GRAY8", 16, 6)
+        for caps, of, strides, text in (
+            (rgb, i420, [8, 4, 4], "does not describe RGB of 8x4"),
+            (i420, rgb, [24], "does not describe I420 of 8x4"),
+            (larger, gray, [16], "does not describe GRAY8 of 16x6"),
+            *((gray, gray, [stride], "plane 0 .* is not inside its buffer")
+              for stride in (0, 7, -8)),
+        ):
+            with self.subTest(text=text), self.assertRaisesRegex(ValueError, text):
+                self.planes(96, caps, of, strides)
         self.assertEqual(self.planes(96, gray, larger, [16]), ((4, 8),))
-        with self.assertRaisesRegex(ValueError, "does not describe GRAY8 of 16x6"):
-            self.planes(96, larger, gray, [16])
 
     def test_not_left_at_the_end_of_the_interpreter(self) -> None:
         result = support.run_python(

@@ -82,6 +82,13 @@ class Torch(Consumer):
         self.torch = load("torch")
         self.assertTrue(self.torch.cuda.is_available(), "PyTorch finds no CUDA device")
 
+    def slow(self) -> Any:
+        """Ones, after some work of the device."""
+        slow = self.torch.ones(4096, 4096, device="cuda")
+        for _ in range(20):
+            slow = slow @ slow / 4096
+        return slow
+
     def test_from_dlpack(self) -> None:
         tensor = self.torch.from_dlpack(self.array())
         self.assertEqual(tuple(tensor.shape), (HEIGHT, WIDTH, 4))
@@ -106,9 +113,7 @@ class Torch(Consumer):
         stream = self.torch.cuda.Stream()
         with self.torch.cuda.stream(stream):
             tensor = self.torch.from_dlpack(self.array(WRITE))
-            slow = self.torch.ones(4096, 4096, device="cuda")
-            for _ in range(20):
-                slow = slow @ slow / 4096
+            slow = self.slow()
             tensor.copy_((slow[0, 0] * 7).to(self.torch.uint8).expand_as(tensor))
             del tensor
         gc.collect()
@@ -126,9 +131,7 @@ class Torch(Consumer):
     def test_work_that_is_still_queued(self) -> None:
         stream = self.torch.cuda.Stream()
         with self.torch.cuda.stream(stream):
-            slow = self.torch.ones(4096, 4096, device="cuda")
-            for _ in range(20):
-                slow = slow @ slow / 4096
+            slow = self.slow()
             tensor = (slow[:HEIGHT, : WIDTH * 4] * 9).to(self.torch.uint8).contiguous()
             tensor = tensor.view(HEIGHT, WIDTH, 4)
         self.assertEqual(self.push("vkgdrdownload", tensor), bytes([9]) * SIZE)
@@ -228,26 +231,21 @@ class Arguments(Consumer):
             add(array, numpy.int32(5), block=(8, 1, 1))
             driver.Context.synchronize()
 
-    def test_torch(self) -> None:
-        torch = load("torch")
-        tensor = torch.zeros(8, dtype=torch.int32, device="cuda")
-        torch.cuda.synchronize()
-        self.run_on(tensor)
-        self.assertEqual(tensor.tolist(), [5] * 8)
-
-    def test_cupy(self) -> None:
-        cupy = load("cupy")
-        array = cupy.zeros(8, cupy.int32)
-        cupy.cuda.runtime.deviceSynchronize()
-        self.run_on(array)
-        self.assertEqual(array.tolist(), [5] * 8)
-
-    def test_numba(self) -> None:
-        cuda = load("numba", "numba.cuda")
-        array = cuda.to_device(numpy.zeros(8, numpy.int32))
-        cuda.synchronize()
-        self.run_on(array)
-        self.assertEqual(array.copy_to_host().tolist(), [5] * 8)
+    def test_arrays(self) -> None:
+        for name, module, make, wait, read in (
+            ("torch", "torch", lambda m: m.zeros(8, dtype=m.int32, device="cuda"),
+             lambda m: m.cuda.synchronize(), lambda array: array.tolist()),
+            ("cupy", "cupy", lambda m: m.zeros(8, m.int32),
+             lambda m: m.cuda.runtime.deviceSynchronize(), lambda array: array.tolist()),
+            ("numba", "numba.cuda", lambda m: m.to_device(numpy.zeros(8, numpy.int32)),
+             lambda m: m.synchronize(), lambda array: array.copy_to_host().tolist()),
+        ):
+            with self.subTest(library=name):
+                library = load(name, module)
+                array = make(library)
+                wait(library)
+                self.run_on(array)
+                self.assertEqual(read(array), [5] * 8)
 
     def test_a_tensor_that_torch_refuses(self) -> None:
         """The tensor is on another device than the consumer requests."""
@@ -313,23 +311,19 @@ class Runner(unittest.TestCase):
         )
         return result.returncode, result.stdout
 
-    def test_a_missing_library(self) -> None:
-        status, output = self.run_it("no_such_library")
-        self.assertEqual(status, 1)
-        self.assertIn("no_such_library cannot be imported", output)
-
-    def test_a_library_that_cannot_be_imported(self) -> None:
+    def test_libraries(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "cupy.py"), "w", encoding="utf-8") as file:
                 file.write("import a_part_that_is_missing\n")
-            status, output = self.run_it("cupy", path=folder)
-        self.assertEqual(status, 1)
-        self.assertIn("cupy cannot be imported: ModuleNotFoundError", output)
-
-    def test_a_library_that_no_test_uses(self) -> None:
-        status, output = self.run_it("json")
-        self.assertEqual(status, 2)
-        self.assertIn("no test knows json", output)
+            for name, status, text in (
+                ("no_such_library", 1, "no_such_library cannot be imported"),
+                ("cupy", 1, "cupy cannot be imported: ModuleNotFoundError"),
+                ("json", 2, "no test knows json"),
+            ):
+                with self.subTest(library=name):
+                    found, output = self.run_it(name, path=folder)
+                    self.assertEqual(found, status)
+                    self.assertIn(text, output)
 
     def load_runner(self) -> types.ModuleType:
         path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run-consumers")
@@ -342,10 +336,11 @@ class Runner(unittest.TestCase):
 
     def test_reasons(self) -> None:
         runner = self.load_runner()
-        self.assertTrue(runner.is_explained("pycuda is missing", ["torch"]))
-        self.assertFalse(runner.is_explained("torch is missing", ["torch"]))
-        self.assertFalse(runner.is_explained("the device is a processor", ["torch"]))
-        self.assertFalse(runner.is_explained("ImportError: torch", ["torch"]))
+        for reason, accepted in (
+            ("pycuda is missing", True), ("torch is missing", False),
+            ("the device is a processor", False), ("ImportError: torch", False),
+        ):
+            self.assertEqual(runner.is_explained(reason, ["torch"]), accepted, reason)
 
     def test_reasons_of_all_tests(self) -> None:
         """If only some libraries are required, run-consumers accepts all reasons of

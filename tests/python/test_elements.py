@@ -51,12 +51,13 @@ def templates(caps: Gst.Caps) -> tuple:
 
 
 example = load_example()
+METADATA = ("A test's filter", "Filter", "Does what a test sets", "tests")
 
 
 class TestFilter(GstVkgdr.VideoFilter):
     """A filter whose functions are set by each test."""
 
-    __gstmetadata__ = ("A test's filter", "Filter", "Does what a test sets", "tests")
+    __gstmetadata__ = METADATA
     __gsttemplates__ = templates(CAPS)
     on_frame: Any = None
     on_info: Any = None
@@ -73,7 +74,7 @@ class TestFilter(GstVkgdr.VideoFilter):
 
 
 class CpuFilter(GstVkgdr.VideoFilter):
-    __gstmetadata__ = ("A test's filter", "Filter", "On the CPU", "tests")
+    __gstmetadata__ = METADATA
     __gsttemplates__ = templates(CAPS)
     seen: List[Any] = []
 
@@ -90,19 +91,19 @@ def pointer(buffer: Gst.Buffer) -> int:
 
 
 class EmptyFilter(GstVkgdr.VideoFilter):
-    __gstmetadata__ = ("A test's filter", "Filter", "Without a function", "tests")
+    __gstmetadata__ = METADATA
     __gsttemplates__ = templates(CAPS)
 
 
 class EmptyByteFilter(GstVkgdr.Filter):
-    __gstmetadata__ = ("A test's filter", "Filter", "Without a function", "tests")
+    __gstmetadata__ = METADATA
     __gsttemplates__ = templates(CAPS)
 
 
 class ByteFilter(GstVkgdr.Filter):
     """A filter for any caps, not only video."""
 
-    __gstmetadata__ = ("A test's filter", "Filter", "Of bytes", "tests")
+    __gstmetadata__ = METADATA
     __gsttemplates__ = templates(ANY)
 
     def do_negotiated(self, source: Gst.Caps, target: Gst.Caps) -> None:
@@ -131,11 +132,11 @@ for name, cls in {
 WIDTH, HEIGHT = 64, 4
 
 
+@unittest.skipIf(np is None, "numpy is missing")
 class Elements(gst_support.DeviceTestCase):
     def setUp(self) -> None:
         super().setUp()
-        if np is not None:
-            driver.init()
+        driver.init()
         TestFilter.on_frame = TestFilter.on_info = TestFilter.on_open = None
 
     def filter_frame(self, element: str, data: bytes) -> bytes:
@@ -166,18 +167,12 @@ class Elements(gst_support.DeviceTestCase):
     def negative(self, data: bytes) -> bytes:
         return bytes(b if i % 4 == 3 else 255 - b for i, b in enumerate(data))
 
-    def test_a_kernel_of_its_own(self) -> None:
+    def test_the_example(self) -> None:
         data = support.pattern(WIDTH * HEIGHT * 4)
-        result = self.filter_frame("pynegative backend=kernel", data)
-        self.assertEqual(result, self.negative(data))
+        for backend in ("kernel", "numpy"):
+            result = self.filter_frame(f"pynegative backend={backend}", data)
+            self.assertEqual(result, self.negative(data), backend)
 
-    @unittest.skipIf(np is None, "numpy is missing")
-    def test_numpy(self) -> None:
-        data = support.pattern(WIDTH * HEIGHT * 4)
-        result = self.filter_frame("pynegative backend=numpy", data)
-        self.assertEqual(result, self.negative(data))
-
-    @unittest.skipIf(np is None, "numpy is missing")
     def test_cpu_alone(self) -> None:
         data = support.pattern(WIDTH * HEIGHT * 4)
         CpuFilter.seen.clear()
@@ -185,7 +180,6 @@ class Elements(gst_support.DeviceTestCase):
         self.assertEqual(self.filter_frame("pycpu", data), b"".join(reversed(rows)))
         self.assertEqual(CpuFilter.seen, [((HEIGHT, WIDTH, 4), False, True)])
 
-    @unittest.skipIf(np is None, "numpy is missing")
     def test_bytes(self) -> None:
         data = support.pattern(1000)
         (sample,) = self.run_buffers(
@@ -196,7 +190,6 @@ class Elements(gst_support.DeviceTestCase):
         expected = bytes((b + 1) % 256 for b in data)
         self.assertEqual(gst_support.host_bytes(sample.get_buffer()), expected)
 
-    @unittest.skipIf(np is None, "numpy is missing")
     def test_arrays_on_the_stream(self) -> None:
         """Uses both frames as a tensor library does, without a wait."""
         seen = []
@@ -216,7 +209,6 @@ class Elements(gst_support.DeviceTestCase):
         self.assertEqual(self.filter_frame("pytest", data), data)
         self.assertEqual(seen, [((HEIGHT, WIDTH, 4), False, True)])
 
-    @unittest.skipIf(np is None, "numpy is missing")
     def test_in_place(self) -> None:
         same = []
 
@@ -231,35 +223,31 @@ class Elements(gst_support.DeviceTestCase):
         self.assertEqual(self.filter_frame("pytest", data), b"\7" * len(data))
         self.assertEqual(len(same), 1)
 
-    def test_what_is_raised_is_the_error(self) -> None:
-        def work(*args: Any) -> None:
+    def test_errors(self) -> None:
+        """What a function raises, or that it returns False, is the error of the element. The
+        error has the place. sys.exit() in a streaming thread does not end the process.
+        """
+        def refuse(*args: Any) -> None:
             raise KeyError("no such thing")
 
-        TestFilter.on_frame = work
-        error = self.fail_with()
-        self.assertIn("do_filter_frame(): KeyError: 'no such thing' (test_elements.py, line",
-                      error.message)
-        self.assertIn("Traceback", self.stderr)
-
-    def test_exit(self) -> None:
-        """sys.exit() in a streaming thread does not end the process."""
-        TestFilter.on_frame = lambda *args: sys.exit("enough")
-        self.assertIn("do_filter_frame(): SystemExit: enough", self.fail_with().message)
+        for name, function, text in (
+            ("on_frame", refuse, "do_filter_frame(): KeyError: 'no such thing' (test_elements.py"),
+            ("on_info", refuse, "do_set_info(): KeyError: 'no such thing'"),
+            ("on_open", refuse, "do_open(): KeyError: 'no such thing'"),
+            ("on_frame", lambda *args: sys.exit("enough"), "do_filter_frame(): SystemExit: enough"),
+            ("on_frame", lambda *args: False, "failed, and gave no reason"),
+            ("on_info", lambda *args: False, "failed, and gave no reason"),
+        ):
+            TestFilter.on_frame = TestFilter.on_info = TestFilter.on_open = None
+            setattr(TestFilter, name, function)
+            with self.subTest(function=name, text=text):
+                self.assertIn(text, self.fail_with().message)
+                self.assertEqual("Traceback" in self.stderr, function is refuse or "exit" in text.lower())
 
     def test_no_function_for_frames(self) -> None:
         for element, function in ("pyempty", "filter_frame_cpu"), ("pyemptybytes", "filter_cpu"):
             message = self.fail_with(element).message
             self.assertRegex(message, f"has no function for .* or {function}$")
-
-    def test_raised_before_the_first_frame(self) -> None:
-        def refuse(*args: Any) -> None:
-            raise ValueError("not this format")
-
-        TestFilter.on_info = refuse
-        self.assertIn("do_set_info(): ValueError: not this format", self.fail_with().message)
-        TestFilter.on_info = None
-        TestFilter.on_open = refuse
-        self.assertIn("do_open(): ValueError: not this format", self.fail_with().message)
 
     def test_an_error_of_the_library_stays_as_it_is(self) -> None:
         def work(element: Any, *args: Any) -> None:
@@ -270,32 +258,19 @@ class Elements(gst_support.DeviceTestCase):
         self.assertIn("mine does not compile", error.message)
         self.assertTrue(error.matches(Gst.LibraryError.quark(), Gst.LibraryError.SETTINGS))
 
-    def test_failure_without_a_reason(self) -> None:
-        TestFilter.on_frame = lambda *args: False
-        self.assertIn("failed, and gave no reason", self.fail_with().message)
-        TestFilter.on_info = lambda *args: False
-        self.assertIn("failed, and gave no reason", self.fail_with().message)
-
     def test_elements_go_with_their_pipeline(self) -> None:
-        gone = []
-        pipeline = Gst.parse_launch("pynegative name=negative ! fakesink")
-        pipeline.get_by_name("negative").weak_ref(lambda: gone.append(1))
-        del pipeline
-        gc.collect()
-        self.assertEqual(gone, [1])
-
-    def test_made_by_hand(self) -> None:
-        gone = []
-        element = example.Negative()
-        element.weak_ref(lambda: gone.append(1))
-        pipeline = Gst.Pipeline.new(None)
-        pipeline.add(element)
-        del pipeline
-        self.assertEqual(gone, [])
-        reference = weakref.ref(element)
-        del element
-        gc.collect()
-        self.assertEqual((gone, reference()), ([1], None))
+        """Those that a pipeline makes, and those that are made by hand."""
+        for make in (lambda: Gst.ElementFactory.make("pynegative", None), example.Negative):
+            made, gone = make(), []
+            made.weak_ref(lambda: gone.append(1))
+            pipeline = Gst.Pipeline.new(None)
+            pipeline.add(made)
+            del pipeline
+            self.assertEqual(gone, [])
+            reference = weakref.ref(made)
+            del made
+            gc.collect()
+            self.assertEqual((gone, reference()), ([1], None))
 
     def test_stats_and_properties(self) -> None:
         element = Gst.ElementFactory.make("pynegative", None)
@@ -304,7 +279,6 @@ class Elements(gst_support.DeviceTestCase):
         bin = Gst.Bin.new(None)
         bin.add(element)
 
-    @unittest.skipIf(np is None, "numpy is missing")
     def test_wrong_frames(self) -> None:
         with self.assertRaisesRegex(TypeError, "a GstVideo.VideoFrame is needed, not int"):
             GstVkgdr.frame_arrays(3)

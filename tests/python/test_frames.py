@@ -12,7 +12,7 @@ import threading
 import time
 import unittest
 import zlib
-from typing import Any, List
+from typing import Any, List, Tuple
 
 import numpy as np
 import vkgdr
@@ -21,6 +21,7 @@ import support
 
 EXAMPLES = os.path.join(os.path.dirname(support.__file__), "../../docs/examples")
 WIDTH, HEIGHT = 66, 50
+LUMA, CHROMA = WIDTH * HEIGHT, (WIDTH // 2) * (HEIGHT // 2) * 2  # bytes
 
 CLIENT = """
 import sys, vkgdr, numpy as np
@@ -39,6 +40,12 @@ class FramesTest(unittest.TestCase):
         server = vkgdr.FrameServer(self.path, format, WIDTH, HEIGHT, **options)
         self.addCleanup(server.close)
         return server
+
+    def connect(self, *arguments: Any, **options: Any) -> Tuple[vkgdr.FrameServer, vkgdr.Frames]:
+        server = self.serve(*arguments, **options)
+        frames = vkgdr.Frames(self.path)
+        self.wait_for_clients(server, 1)
+        return server, frames
 
     def send(self, server: vkgdr.FrameServer, number: int) -> None:
         buffer = server.acquire(10)
@@ -64,18 +71,13 @@ class FramesTest(unittest.TestCase):
                 self.send(server, number)
             server.end()
             output, _ = client.communicate(timeout=60)
-        chroma = (WIDTH // 2) * (HEIGHT // 2) * 2
         self.assertEqual(
-            output.splitlines(),
-            [f"{n} {n * WIDTH * HEIGHT} {(n + 1) * chroma}" for n in range(5)],
-        )
+            output.splitlines(), [f"{n} {n * LUMA} {(n + 1) * CHROMA}" for n in range(5)])
 
     # --- frames ------------------------------------------------------------------
 
     def test_frame(self) -> None:
-        server = self.serve(fps=(30, 1))
-        frames = vkgdr.Frames(self.path)
-        self.wait_for_clients(server, 1)
+        server, frames = self.connect(fps=(30, 1))
         with self.assertRaises(TimeoutError):
             frames.receive(0)
         self.send(server, 7)
@@ -117,9 +119,7 @@ class FramesTest(unittest.TestCase):
             server.acquire(0), server.acquire(0)
 
     def test_dlpack(self) -> None:
-        server = self.serve("RGBA")
-        frames = vkgdr.Frames(self.path)
-        self.wait_for_clients(server, 1)
+        server, frames = self.connect("RGBA")
         self.send(server, 9)
         plane = next(frames).planes[0]
         self.assertEqual(plane.__dlpack_device__(), (2, 0))
@@ -133,9 +133,7 @@ class FramesTest(unittest.TestCase):
             next(frames).planes[0].__dlpack__(copy=True)
 
     def test_device_writes(self) -> None:
-        server = self.serve("GRAY8")
-        frames = vkgdr.Frames(self.path)
-        self.wait_for_clients(server, 1)
+        server, frames = self.connect("GRAY8")
         buffer = server.acquire()
         np.asarray(buffer.planes[0])[:] = 5
         self.assertTrue(buffer.planes[0].__cuda_array_interface__["data"][0])
@@ -217,7 +215,7 @@ class FramesTest(unittest.TestCase):
             self.skipTest("no other PID namespace is permitted")
         self.check_other_process(*apart)
 
-    def check_example(self, command: List[str]) -> List[str]:
+    def check_example(self, *command: str) -> List[str]:
         server = self.serve(max_buffers=8)
         with subprocess.Popen(
             [*command, self.path], stdout=subprocess.PIPE, encoding="utf-8"
@@ -233,23 +231,17 @@ class FramesTest(unittest.TestCase):
         return output.splitlines()
 
     def test_example_in_c(self) -> None:
-        chroma = (WIDTH // 2) * (HEIGHT // 2) * 2
-        lines = self.check_example([os.environ["FRAMES_EXAMPLE"]])
-        self.assertEqual(
-            lines, [str(n * WIDTH * HEIGHT + (n + 1) * chroma) for n in range(3)]
-        )
+        lines = self.check_example(os.environ["FRAMES_EXAMPLE"])
+        self.assertEqual(lines, [str(n * LUMA + (n + 1) * CHROMA) for n in range(3)])
 
     @unittest.skipUnless(support.is_software(), "the memory of a GPU cannot be mapped")
     def test_example_by_hand(self) -> None:
-        lines = self.check_example(
-            [sys.executable, os.path.join(EXAMPLES, "python/frames_by_hand.py")]
-        )
-        chroma = (WIDTH // 2) * (HEIGHT // 2) * 2
-        for number, line in enumerate(lines):
-            luma = zlib.crc32(bytes([number]) * (WIDTH * HEIGHT))
-            other = zlib.crc32(bytes([number + 1]) * chroma)
-            self.assertTrue(line.endswith(f"NV12: {luma:08x} {other:08x}"), line)
+        path = os.path.join(EXAMPLES, "python/frames_by_hand.py")
+        lines = self.check_example(sys.executable, path)
         self.assertEqual(len(lines), 3)
+        for n, line in enumerate(lines):
+            luma, chroma = zlib.crc32(bytes([n]) * LUMA), zlib.crc32(bytes([n + 1]) * CHROMA)
+            self.assertTrue(line.endswith(f"NV12: {luma:08x} {chroma:08x}"), line)
 
 
 if __name__ == "__main__":

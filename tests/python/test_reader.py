@@ -74,30 +74,24 @@ class ReaderTestCase(DeviceTestCase):
 
 
 class Sources(ReaderTestCase):
-    def test_file(self) -> None:
-        for source in (self.clip, Gst.filename_to_uri(self.clip), [self.clip]):
-            with self.subTest(source=source):
-                self.assertEqual(
-                    self.read(source, batch=4), [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10]]
-                )
-
-    def test_description(self) -> None:
+    def test_batches(self) -> None:
         location = self.clip.replace(" ", "\\ ")
         text = f'filesrc location="{location}" ! matroskademux ! {FRAMES}'
-        self.assertEqual(self.read(text, batch=5), [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]])
-        upload = text + " ! vkgdrupload"
-        self.assertEqual(self.read(upload, batch=5), [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]])
-
-    def test_list(self) -> None:
+        fours = [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10]]
         both = [[1 + i, 101 + i] for i in range(7)]
-        self.assertEqual(self.read([self.clip, self.other]), both + [[8], [9], [10]])
-        self.assertEqual(
-            self.read([self.clip, self.other], missing="repeat"),
-            both + [[8, 107], [9, 107], [10, 107]],
-        )
-        self.assertEqual(
-            self.read([self.other, self.clip], batch=4)[:2], [[101, 1, 102, 2], [103, 3, 104, 4]]
-        )
+        for source, more, batches in (
+            (self.clip, {"batch": 4}, fours),
+            (Gst.filename_to_uri(self.clip), {"batch": 4}, fours),
+            ([self.clip], {"batch": numpy.int64(4)}, fours),
+            (text, {"batch": 4}, fours),
+            (text + " ! vkgdrupload", {"batch": 4}, fours),
+            ([self.clip, self.other], {}, both + [[8], [9], [10]]),
+            ([self.clip, self.other], {"missing": "repeat"},
+             both + [[8, 107], [9, 107], [10, 107]]),
+            ([self.other, self.clip], {}, [pair[::-1] for pair in both] + [[8], [9], [10]]),
+        ):
+            with self.subTest(source=source, more=more):
+                self.assertEqual(self.read(source, **more), batches)
 
     def test_no_frame_is_lost_or_doubled(self) -> None:
         """The result does not depend on the speed of the program or the length of the
@@ -207,16 +201,8 @@ class Frames(ReaderTestCase):
                 tensor = tensor_of(capsule).dl_tensor
                 self.assertEqual((tensor.code, tensor.bits, tensor.ndim), (code, bits, 4))
                 self.assertEqual(tensor.shape[:4], [3, 4, 8, 3])
+                self.assertEqual(len(batch), len(batch.frames))
                 self.assertEqual(tensor.data + tensor.byte_offset, batch.pointer)
-
-    def test_the_last_batch_has_the_frames_that_are_left(self) -> None:
-        with GstVkgdr.TensorReader(self.clip, batch=4, **GRAY) as reader:
-            last = list(reader)[-1]
-        self.assertEqual(last.shape, (2, 1, SIZE, SIZE))
-        capsule = last.__dlpack__(stream=-1)
-        self.assertEqual(tensor_of(capsule).dl_tensor.shape[0], 2)
-        self.assertEqual(len(last), 2)
-        self.assertEqual(len(last.frames), 2)
 
     def test_normalisation(self) -> None:
         with GstVkgdr.TensorReader(
@@ -272,31 +258,29 @@ class Control(ReaderTestCase):
                     [[5, 105], [6, 106], [7, 107], [8], [9], [10]],
                 )
 
-    def test_sources_that_cannot_be_sought(self) -> None:
-        source = f"fakesrc sizetype=fixed sizemax={SIZE * SIZE} filltype=zero ! {FRAMES}"
-        with GstVkgdr.TensorReader(source, **GRAY) as reader:
-            with self.assertRaisesRegex(ValueError, "do not support a seek"):
-                reader.seek(1)
-
-    def test_wrong_times(self) -> None:
-        with GstVkgdr.TensorReader(self.clip, batch=2, **GRAY) as reader:
-            for seconds in (-1, "x", float("nan")):
-                with self.subTest(seconds=seconds), self.assertRaises(ValueError) as caught:
-                    reader.seek(seconds)
-                self.assertNotIn("do not support", str(caught.exception))
-            self.assertEqual(self.values(next(reader)), [1, 2])
+    def test_seeks_that_fail(self) -> None:
+        endless = f"fakesrc sizetype=fixed sizemax={SIZE * SIZE} filltype=zero ! {FRAMES}"
+        for source, seconds, text in (
+            (endless, 1, "do not support a seek"),
+            (self.clip, -1, "^(?!.*do not support)"), (self.clip, "x", "^(?!.*do not support)"),
+            (self.clip, float("nan"), "^(?!.*do not support)"),
+        ):
+            with self.subTest(source=source, seconds=seconds):
+                with GstVkgdr.TensorReader(source, **GRAY) as reader:
+                    with self.assertRaisesRegex(ValueError, text):
+                        reader.seek(seconds)
+                    if source == self.clip:
+                        self.assertEqual(self.values(next(reader)), [1])
 
     def test_memory_is_bounded(self) -> None:
         """Sources wait while the program does not read."""
         with GstVkgdr.TensorReader("videotestsrc ! identity", batch=2, **GRAY) as reader:
             next(reader)
             time.sleep(0.3)
-            tensor = reader._pipeline.get_child_by_name("vkgdrtensor0")
-            if tensor is None:
-                tensor = next(
-                    one for one in reader._pipeline.iterate_elements()
-                    if one.get_factory().get_name() == "vkgdrtensor"
-                )
+            tensor = next(
+                one for one in reader._pipeline.iterate_elements()
+                if one.get_factory().get_name() == "vkgdrtensor"
+            )
             # Two batches are waiting, one is in preparation, and one was read.
             # Two more batches are a margin.
             found, frames = tensor.get_property("stats").get_uint64("frames")
@@ -381,17 +365,6 @@ print("freed")
             self.assertFalse(any(thread.is_alive() for thread in threads))
             self.assertEqual((len(counts), sum(counts)), (6, 60))
 
-    def test_arguments_that_are_wrong(self) -> None:
-        for arguments, text in (
-            ({"queue": -5}, "at least 1"),
-            ({"mean": [1, 2, 3, 4, 5]}, "5 values"),
-            ({"size": 64}, r"\(width, height\), not 64"),
-        ):
-            with self.assertRaisesRegex(ValueError, text):
-                GstVkgdr.TensorReader("videotestsrc ! identity", **arguments)
-        with self.assertRaisesRegex(FileNotFoundError, 'has a "!"'):
-            GstVkgdr.TensorReader("videotestsrc")
-
     def test_kept_until_the_end_of_the_interpreter(self) -> None:
         result = support.run_python(
             "from gst_support import GstVkgdr\n"
@@ -412,28 +385,31 @@ print("freed")
 
 class Mistakes(ReaderTestCase):
     def test_arguments(self) -> None:
-        for error, source, arguments in (
-            (FileNotFoundError, "/nonexistent/clip.mp4", {}),
-            (ValueError, [], {}),
-            (ValueError, self.clip, {"dtype": "float64"}),
-            (ValueError, self.clip, {"layout": "chwn"}),
-            (ValueError, self.clip, {"filter": "cubic"}),
-            (ValueError, self.clip, {"batch": -1}),
-            (ValueError, self.clip, {"batch": 1 << 40}),
-            (TypeError, self.clip, {"batch": "many"}),
-            (TypeError, self.clip, {"batch": 2.5}),
-            (ValueError, self.clip, {"size": (-1, 8)}),
-            (ValueError, self.clip, {"pad": 256}),
-            (ValueError, self.clip, {"scale": "large"}),
-            (ValueError, self.clip, {"scale": float("nan")}),
-            (GLib.Error, "videotestsrc ! fakesink", {}),
-            (GLib.Error, "nosuchelement ! identity", {}),
+        test = "videotestsrc ! identity"
+        for error, text, source, arguments in (
+            (FileNotFoundError, "", "/nonexistent/clip.mp4", {}),
+            (FileNotFoundError, 'has a "!"', "videotestsrc", {}),
+            (ValueError, "", [], {}),
+            (ValueError, "", test, {"dtype": "float64"}),
+            (ValueError, "nchw, nhwc", test, {"layout": "chwn"}),
+            (ValueError, "", test, {"filter": "cubic"}),
+            (ValueError, "", test, {"batch": -1}),
+            (ValueError, "", test, {"batch": 1 << 40}),
+            (TypeError, "", test, {"batch": "many"}),
+            (TypeError, "", test, {"batch": 2.5}),
+            (ValueError, "at least 1", test, {"queue": -5}),
+            (ValueError, "5 values", test, {"mean": [1, 2, 3, 4, 5]}),
+            (ValueError, r"\(width, height\), not 64", test, {"size": 64}),
+            (ValueError, "", test, {"size": (-1, 8)}),
+            (ValueError, "", test, {"pad": 256}),
+            (ValueError, "", test, {"scale": "large"}),
+            (ValueError, "", test, {"scale": float("nan")}),
+            (GLib.Error, "", "videotestsrc ! fakesink", {}),
+            (GLib.Error, "", "nosuchelement ! identity", {}),
         ):
             with self.subTest(source=source, arguments=arguments):
-                with self.assertRaises(error):
+                with self.assertRaisesRegex(error, text):
                     GstVkgdr.TensorReader(source, **arguments)
-        with self.assertRaisesRegex(ValueError, "nchw, nhwc"):
-            GstVkgdr.TensorReader(self.clip, layout="hwc")
 
     def test_numbers_of_numpy(self) -> None:
         class Integer(int):
@@ -442,8 +418,7 @@ class Mistakes(ReaderTestCase):
             def __repr__(self) -> str:
                 return f"numpy.int64({int(self)})"
 
-        for batch in (numpy.int64(4), Integer(4)):
-            self.assertEqual(self.read(self.clip, batch=batch)[0], [1, 2, 3, 4])
+        self.assertEqual(self.read(self.clip, batch=Integer(4))[0], [1, 2, 3, 4])
 
     def test_a_sample_of_another_element(self) -> None:
         sample = Gst.Sample.new(Gst.Buffer.new_wrapped(b"frame"), None, None, None)

@@ -9,15 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "frame-server.h"
@@ -104,6 +100,16 @@ is_whole (vkgdr_frame_t frame)
   return true;
 }
 
+/* Expects this status, which is not VKGDR_FRAMES_FRAME. */
+static void
+assert_status (
+    vkgdr_frames_t frames, int64_t timeout, vkgdr_frames_status status)
+{
+  vkgdr_frame_t frame;
+
+  ck_assert_int_eq (vkgdr_frames_receive (frames, timeout, &frame), status);
+}
+
 static vkgdr_frame_t
 receive (vkgdr_frames_t frames)
 {
@@ -112,6 +118,17 @@ receive (vkgdr_frames_t frames)
   ck_assert_int_eq (
       vkgdr_frames_receive (frames, 10 * SECOND, &frame), VKGDR_FRAMES_FRAME);
   return frame;
+}
+
+/* Receives and releases a whole frame with this time. */
+static void
+receive_time (vkgdr_frames_t frames, int64_t time)
+{
+  vkgdr_frame_t frame = receive (frames);
+
+  ck_assert_int_eq (vkgdr_frame_get_info (frame)->time, time);
+  ck_assert (is_whole (frame));
+  vkgdr_frame_release (frame);
 }
 
 static void
@@ -138,8 +155,7 @@ TEST (one_frame)
   vkgdr_frame_t frame;
 
   wait_for_clients (server, 1);
-  ck_assert_int_eq (
-      vkgdr_frames_receive (frames, 0, &frame), VKGDR_FRAMES_TIMEOUT);
+  assert_status (frames, 0, VKGDR_FRAMES_TIMEOUT);
   send_frame (server, 7);
   frame = receive (frames);
   info = vkgdr_frame_get_info (frame);
@@ -154,11 +170,9 @@ TEST (one_frame)
   ck_assert (is_whole (frame));
   vkgdr_frame_release (frame);
   vkgdr_frame_server_end (server);
-  ck_assert_int_eq (
-      vkgdr_frames_receive (frames, 10 * SECOND, &frame), VKGDR_FRAMES_EOS);
+  assert_status (frames, 10 * SECOND, VKGDR_FRAMES_EOS);
   vkgdr_frame_server_close (server);
-  ck_assert_int_eq (
-      vkgdr_frames_receive (frames, 10 * SECOND, &frame), VKGDR_FRAMES_BYE);
+  assert_status (frames, 10 * SECOND, VKGDR_FRAMES_BYE);
   vkgdr_frames_close (frames);
 }
 
@@ -167,18 +181,14 @@ TEST (late_client)
 {
   vkgdr_frame_server_t server = open_server ("GRAY8");
   vkgdr_frames_t frames;
-  vkgdr_frame_t frame;
 
   send_frame (server, 1);
   vkgdr_frame_server_end (server);
   frames = connect_client ();
-  ck_assert_int_eq (
-      vkgdr_frames_receive (frames, 10 * SECOND, &frame), VKGDR_FRAMES_EOS);
+  assert_status (frames, 10 * SECOND, VKGDR_FRAMES_EOS);
   /* The next stream. */
   send_frame (server, 2);
-  frame = receive (frames);
-  ck_assert (is_whole (frame));
-  vkgdr_frame_release (frame);
+  receive_time (frames, 2);
   vkgdr_frames_close (frames);
   vkgdr_frame_server_close (server);
 }
@@ -197,8 +207,7 @@ TEST (lost_frames)
     send_frame (server, i);
   for (i = 0; i < 4; i++)
     kept[i] = receive (frames);
-  ck_assert_int_eq (
-      vkgdr_frames_receive (frames, SECOND / 20, &frame), VKGDR_FRAMES_TIMEOUT);
+  assert_status (frames, SECOND / 20, VKGDR_FRAMES_TIMEOUT);
   vkgdr_frame_release (kept[3]);
   frame = receive (frames);
   ck_assert_int_eq (vkgdr_frame_get_info (frame)->time, 9);
@@ -337,13 +346,23 @@ TEST (close_returns_frames)
   vkgdr_frame_server_close (server);
 }
 
-TEST (wrong_parameters)
+/* What is at the path, the format, and words of the error. */
+static const struct {
+  enum { NOTHING, SERVER, NO_SOCKET } present;
+  const char *format, *error;
+} refusals[] = {
+  { NOTHING, "NV13", "NV13" },
+  { SERVER, "GRAY8", "another process listens" },
+  { NO_SOCKET, "GRAY8", "not a socket" },
+};
+
+TEST_LOOP (wrong_parameters, N_ELEMENTS (refusals))
 {
   vkgdr_frames_params client = { .path = path };
-  vkgdr_frame_server_params params = {
-    .path = path, .format = "NV13", .width = 8, .height = 8
+  const vkgdr_frame_server_params params = {
+    .path = path, .format = refusals[__i__].format, .width = 8, .height = 8
   };
-  vkgdr_frame_server_t server;
+  vkgdr_frame_server_t server = NULL;
 
   ck_assert_ptr_null (vkgdr_frames_connect (&client));
   ck_assert_int_eq (errno, ENOENT);
@@ -351,16 +370,13 @@ TEST (wrong_parameters)
   client.path = NULL;
   ck_assert_ptr_null (vkgdr_frames_connect (&client));
   ck_assert_int_eq (errno, EINVAL);
+  if (refusals[__i__].present == SERVER)
+    server = open_server ("GRAY8");
+  else if (refusals[__i__].present == NO_SOCKET)
+    close (open (path, O_CREAT | O_WRONLY, 0600));
   ck_assert_ptr_null (vkgdr_frame_server_open (&params));
-  assert_error ("NV13");
-  server = open_server ("GRAY8");
-  params.format = "GRAY8";
-  ck_assert_ptr_null (vkgdr_frame_server_open (&params));
-  assert_error ("another process listens");
+  assert_error (refusals[__i__].error);
   vkgdr_frame_server_close (server);
-  close (open (path, O_CREAT | O_WRONLY, 0600));
-  ck_assert_ptr_null (vkgdr_frame_server_open (&params));
-  assert_error ("not a socket");
 }
 
 /* --- hostile clients ----------------------------------------------------- */
@@ -386,7 +402,6 @@ TEST (hostile_client)
 {
   vkgdr_frame_server_t server = open_server ("GRAY8");
   vkgdr_frames_t witness = connect_client ();
-  vkgdr_frame_t frame;
   uint64_t data[16];
   unsigned seed = get_number ("VKGDR_FUZZ_SEED", 1);
   int cases = get_number ("VKGDR_FUZZ", 2000), fds, i, j;
@@ -402,10 +417,7 @@ TEST (hostile_client)
       say_hello (fd, 5, 5);
     if (i % 50 == 0) {
       send_frame (server, i);
-      frame = receive (witness);
-      ck_assert_int_eq (vkgdr_frame_get_info (frame)->time, i);
-      ck_assert (is_whole (frame));
-      vkgdr_frame_release (frame);
+      receive_time (witness, i);
     }
     for (j = 0; j < (int) (sizeof (data) / 8); j++)
       data[j] = (uint64_t) rand_r (&seed) * (uint64_t) rand_r (&seed);
@@ -689,72 +701,4 @@ TEST (large_contents)
       send_large (&one, memfd, UINT64_C (1) << 25), VKGDR_FRAMES_ERROR);
   close_session (&one);
   close (memfd);
-}
-
-/* --- the end of a process ------------------------------------------------ */
-
-/* The child process of these tests uses no driver. */
-static pid_t
-start_child (int seconds)
-{
-  pid_t child = fork ();
-
-  if (child == 0) {
-    int fd = -1, i;
-
-    for (i = 0; i < 500 && fd < 0; i++) {
-      fd = vkgdr_socket_connect (path);
-      usleep (10000);
-    }
-    say_hello (fd, 5, 5);
-    sleep (seconds);
-    _exit (0);
-  }
-  return child;
-}
-
-/* The buffers of a killed client come back. */
-TEST (killed_client)
-{
-  pid_t child = start_child (60);
-  vkgdr_frame_server_t server = open_server ("GRAY8");
-  int i;
-
-  wait_for_clients (server, 1);
-  for (i = 0; i < 8; i++)
-    send_frame (server, i);
-  kill (child, SIGKILL);
-  waitpid (child, NULL, 0);
-  for (i = 0; i < 20; i++)
-    send_frame (server, i);
-  wait_for_clients (server, 0);
-  vkgdr_frame_server_close (server);
-}
-
-TEST (killed_server)
-{
-  pid_t child = fork ();
-  const vkgdr_frames_params params = { .path = path, .timeout = 5 * SECOND };
-  vkgdr_frames_t frames;
-  vkgdr_frame_t frame;
-
-  if (child == 0) {
-    const vkgdr_server_params server = { .path = path, .max_buffers = 4 };
-
-    vkgdr_server_new (&server);
-    sleep (60);
-    _exit (0);
-  }
-  frames = vkgdr_frames_connect (&params);
-  ck_assert_ptr_nonnull (frames);
-  ck_assert_int_eq (
-      vkgdr_frames_receive (frames, SECOND / 10, &frame), VKGDR_FRAMES_TIMEOUT);
-  kill (child, SIGKILL);
-  waitpid (child, NULL, 0);
-  ck_assert_int_eq (
-      vkgdr_frames_receive (frames, 10 * SECOND, &frame), VKGDR_FRAMES_ERROR);
-  assert_error ("the process of the server has ended");
-  ck_assert_int_eq (
-      vkgdr_frames_receive (frames, 10 * SECOND, &frame), VKGDR_FRAMES_ERROR);
-  vkgdr_frames_close (frames);
 }
