@@ -115,15 +115,14 @@ check_dropped (const gchar *element, const Wrong *w)
       "videotestsrc num-buffers=3 ! video/x-raw,%s ! %s ! appsink name=sink "
       "sync=false",
       caps, element);
-  g_autoptr (GstElement) at = gst_bin_get_by_name (GST_BIN (pipeline), "at");
-  g_autoptr (GstPad) pad = gst_element_get_static_pad (at, "src");
   g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   g_autoptr (GPtrArray) buffers = NULL;
   gint n_dropped = 0;
 
   test_set_context (pipeline, test_context);
   gst_bus_set_sync_handler (bus, count_dropped, &n_dropped, NULL);
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, spoil, (gpointer) w, NULL);
+  test_add_probe (
+      pipeline, "at", "src", GST_PAD_PROBE_TYPE_BUFFER, spoil, (gpointer) w);
   buffers = test_play_buffers (pipeline);
   fail_unless_equals_int (buffers->len, 2);
   fail_unless_equals_int (g_atomic_int_get (&n_dropped), 1);
@@ -147,13 +146,12 @@ new_coded (GstVideoFormat format)
 {
   GstVideoInfo info;
   GstBuffer *buffer;
-  GstMapInfo map;
+  guint8 *data;
 
   gst_video_info_set_format (&info, format, WIDTH, HEIGHT);
-  buffer = gst_buffer_new_allocate (NULL, info.size, NULL);
-  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
-  test_fill (map.data, map.size, 3);
-  gst_buffer_unmap (buffer, &map);
+  data = g_malloc (info.size);
+  test_fill (data, info.size, 3);
+  buffer = gst_buffer_new_wrapped (data, info.size);
   gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE, format,
       WIDTH, HEIGHT, info.finfo->n_planes, info.offset, info.stride);
   return buffer;
@@ -168,15 +166,15 @@ play_coded (GstVideoFormat format, const gchar *elements)
       "appsrc name=src format=time caps=video/x-raw,format=%s,width=58,"
       "height=42,framerate=1/1 ! %s ! appsink name=sink sync=false",
       gst_video_format_to_string (format), elements);
-  g_autoptr (GstElement) src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  GstAppSrc *src = GST_APP_SRC (test_find (pipeline, "src"));
   g_autoptr (GPtrArray) buffers = NULL;
   GstVideoFrame frame;
   GstVideoInfo info;
   guint p, y;
 
   test_set_context (pipeline, test_context);
-  gst_app_src_push_buffer (GST_APP_SRC (src), new_coded (format));
-  gst_app_src_end_of_stream (GST_APP_SRC (src));
+  gst_app_src_push_buffer (src, new_coded (format));
+  gst_app_src_end_of_stream (src);
   buffers = test_play_buffers (pipeline);
   fail_unless_equals_int (buffers->len, 1);
   gst_video_info_set_format (&info, format, 58, 42);

@@ -8,7 +8,6 @@
 #include <glib/gstdio.h>
 #include <gst/check/gstcheck.h>
 #include <gst/vkgdr/vkgdr.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <vkgdr/kernel.h>
 
@@ -135,54 +134,6 @@ TEST (nvrtc_compiles_effects)
 
     check_source (&hopper, source, effect->name);
   }
-}
-
-/* Compiles in a process of its own, because a process loads NVRTC only once. */
-static gboolean
-compile_apart (void)
-{
-  pid_t child = fork ();
-  gint status;
-
-  if (child == 0)
-    _exit (compile (&hopper, SOURCE, TRUE, NULL) ? 0 : 1);
-  fail_unless (child > 0 && waitpid (child, &status, 0) == child);
-  return WIFEXITED (status) && WEXITSTATUS (status) == 0;
-}
-
-/* Returns the sum of the inode numbers of the files in the cache. It changes
- * when an image is stored, even if the image replaces an equal one. */
-static guint64
-sum_cache (void)
-{
-  const gchar *cache = g_getenv ("VKGDR_CACHE_DIR"), *name;
-  GDir *dir = g_dir_open (cache, 0, NULL);
-  guint64 sum = 0;
-
-  fail_unless (dir != NULL);
-  while ((name = g_dir_read_name (dir))) {
-    g_autofree gchar *path = g_build_filename (cache, name, NULL);
-    GStatBuf info;
-
-    fail_unless (g_stat (path, &info) == 0);
-    sum += info.st_ino;
-  }
-  g_dir_close (dir);
-  return sum;
-}
-
-TEST (warm_start_with_nvrtc_does_not_compile)
-{
-  guint64 sum;
-
-  if (!compile_apart ()) {
-    g_printerr ("skipped: NVRTC is not installed\n");
-    return;
-  }
-  sum = sum_cache ();
-  fail_unless (sum != 0);
-  fail_unless (compile_apart ());
-  fail_unless_equals_uint64 (sum_cache (), sum);
 }
 
 static void

@@ -120,33 +120,6 @@ TEST (context_that_was_not_opened)
   g_test_assert_expected_messages ();
 }
 
-TEST (launches)
-{
-  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
-  GstVkgdrModule *module = make_module ();
-  g_autoptr (GstMemory) memory = test_memory_new (test_context, SIZE);
-  g_autoptr (GstVkgdrFunction) function = NULL;
-  GError *error = NULL;
-  gfloat *bytes;
-  guint i;
-
-  function = gst_vkgdr_module_get_function (module, "scale", &error);
-  fail_unless (function != NULL);
-  gst_object_unref (module); /* the function keeps a reference */
-
-  fail_unless (gst_vkgdr_memory_fill (memory, 0, SIZE, 0, stream, &error));
-  for (i = 0; i < 3; i++)
-    fail_unless (launch (function, stream, memory, 2, &error));
-  bytes = (gfloat *) test_device_bytes (memory);
-  for (i = 0; i < FLOATS; i++)
-    fail_unless (bytes[i] == 7);
-  g_free (bytes);
-
-  fail_unless (!gst_vkgdr_function_launch (
-      function, stream, 1, 1, 1, 1, 1, 1, 0, NULL, 0, &error));
-  test_assert_error (&error, GST_VKGDR_ERROR_ARGUMENT);
-}
-
 /* A consumer queues work on its own stream, which it has added to the mapping
  * (__i__ is 0), or on the stream of the mapping (1). The next user of the
  * memory waits for this work. The thread that removes the mapping does not

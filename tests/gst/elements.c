@@ -394,8 +394,6 @@ TEST (flush_and_seek)
   test_play (pipeline);
 }
 
-/* --- several at once ----------------------------------------------------- */
-
 TEST (tee_with_a_branch_on_the_cpu)
 {
   g_autoptr (GstElement) pipeline = test_launch (
@@ -407,25 +405,6 @@ TEST (tee_with_a_branch_on_the_cpu)
   g_autoptr (GPtrArray) buffers = test_play_buffers (pipeline);
 
   fail_unless_equals_int (buffers->len, 30);
-}
-
-TEST (two_pipelines_at_once)
-{
-  GstElement *pipelines[2];
-  guint i;
-
-  for (i = 0; i < 2; i++) {
-    pipelines[i] = test_launch (
-        "videotestsrc num-buffers=100 ! "
-        "video/x-raw,format=RGBA,width=160,height=120 ! vkgdrupload ! "
-        "cudafilter kernel=%s ! vkgdrdownload ! fakesink",
-        i ? "blur" : "sobel");
-    gst_element_set_state (pipelines[i], GST_STATE_PLAYING);
-  }
-  for (i = 0; i < 2; i++) {
-    test_play (pipelines[i]);
-    gst_object_unref (pipelines[i]);
-  }
 }
 
 /* --- contexts ------------------------------------------------------------ */
@@ -442,45 +421,6 @@ set_state (GstElement *element, GstState state)
 {
   fail_unless_equals_int (
       gst_element_set_state (element, state), GST_STATE_CHANGE_SUCCESS);
-}
-
-TEST (elements_share_a_context)
-{
-  g_autoptr (GstElement) pipeline = test_launch (
-      "videotestsrc num-buffers=1 ! "
-      "video/x-raw,format=RGBA,width=64,height=48 ! vkgdrupload name=a ! "
-      "cudafilter name=b ! queue ! cudafilter name=c ! vkgdrdownload name=d ! "
-      "fakesink");
-  static const gchar *const names[] = { "b", "c", "d" };
-  guint i;
-
-  test_preroll (pipeline);
-  fail_unless (test_context_of (pipeline, "a") != NULL);
-  for (i = 0; i < G_N_ELEMENTS (names); i++)
-    fail_unless (test_context_of (pipeline, names[i])
-                 == test_context_of (pipeline, "a"));
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-}
-
-/* An element outside of a pipeline uses the context that was set on it at every
- * start. */
-TEST (context_is_kept_over_a_stop)
-{
-  g_autoptr (GstVkgdrContext) context = test_context_new ();
-  const gchar *names[] = { "vkgdrupload", "cudafilter", "vkgdrdownload" };
-  guint i, k;
-
-  for (i = 0; i < G_N_ELEMENTS (names); i++) {
-    g_autoptr (GstElement) e = gst_element_factory_make (names[i], NULL);
-
-    test_set_context (e, context);
-    for (k = 0; k < 3; k++) {
-      set_state (e, GST_STATE_PAUSED);
-      fail_unless (context_of (e) == context);
-      set_state (e, GST_STATE_NULL);
-    }
-  }
-  test_assert_last_ref (context);
 }
 
 typedef struct {
@@ -507,12 +447,16 @@ ask_and_set (gpointer user_data)
   return NULL;
 }
 
-/* A thread sets and queries the context while the element starts and stops. The
- * thread sanitizer finds data races here. */
-TEST (context_in_several_threads)
+static const gchar *const names[] = { "vkgdrupload", "cudafilter",
+  "vkgdrdownload" };
+
+/* An element outside of a pipeline uses the context that was set on it at every
+ * start. A thread sets and queries the context while the element starts and
+ * stops. The thread sanitizer finds data races here. */
+TEST_LOOP (context_in_several_threads, G_N_ELEMENTS (names))
 {
   g_autoptr (GstVkgdrContext) context = test_context_new ();
-  Neighbour neighbour = { gst_element_factory_make ("vkgdrupload", NULL),
+  Neighbour neighbour = { gst_element_factory_make (names[__i__], NULL),
     context, 0 };
   GThread *thread;
   guint i;
@@ -530,7 +474,8 @@ TEST (context_in_several_threads)
   test_assert_last_ref (context);
 }
 
-/* If one element has the property `device`, its neighbours use the same device.
+/* The elements of a pipeline share a context. If one of them has the property
+ * `device`, its neighbours use the same device.
  * This also works if they start first: elements near the sink start first. */
 TEST (a_chosen_device_counts_from_the_beginning)
 {
@@ -645,15 +590,14 @@ TEST_LOOP (context_of_the_application, 2)
 
 /* --- starts and stops ---------------------------------------------------- */
 
-#define ALL \
-  "videotestsrc num-buffers=2 ! video/x-raw,format=RGBA,width=64,height=48 ! " \
-  "vkgdrupload ! cudafilter ! vkgdrdownload ! fakesink"
-
 TEST (many_starts_leave_nothing)
 {
   g_autoptr (GstVkgdrContext) context = test_context_new ();
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
-  GstElement *pipeline = test_launch (ALL);
+  GstElement *pipeline = test_launch (
+      "videotestsrc num-buffers=2 ! "
+      "video/x-raw,format=RGBA,width=64,height=48 ! vkgdrupload ! cudafilter ! "
+      "vkgdrdownload ! fakesink");
   guint starts = test_is_slow () ? 100 : 400;
   guint fds = 0, i;
   guint64 managed = 0;
@@ -675,20 +619,4 @@ TEST (many_starts_leave_nothing)
   gst_object_unref (pipeline);
   gst_object_unref (allocator);
   test_assert_last_ref (context);
-}
-
-/* The same test, but the device is opened and closed each time. */
-TEST (devices_are_closed)
-{
-  guint fds = 0, i;
-
-  for (i = 0; i < 30; i++) {
-    GstElement *pipeline = test_launch (ALL);
-
-    test_play (pipeline);
-    gst_object_unref (pipeline);
-    if (i == 5)
-      fds = test_count_fds ();
-  }
-  test_assert_fds (fds);
 }

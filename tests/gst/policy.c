@@ -6,7 +6,6 @@
  */
 
 #include "memory/policy.h"
-#include "slow.h"
 #include "util.h"
 
 #define DIRECT GST_VKGDR_ACCESS_DIRECT
@@ -93,17 +92,7 @@ write_buffers (Writer *self, guint n)
 #define check_access(writer, access) \
   fail_unless_equals_int (gst_vkgdr_policy_get ((writer)->policy), access)
 
-/* --- rules 1 and 2 -------------------------------------------------------- */
-
-TEST (cached_window_is_direct)
-{
-  g_auto (Writer) writer = { .policy = gst_vkgdr_policy_new (0, TRUE),
-    .direct_time = GST_SECOND,
-    .staged_time = 1 };
-
-  check_access (&writer, DIRECT);
-  fail_unless_equals_int (write_buffers (&writer, 50), 50);
-}
+/* --- rules 1 to 3 --------------------------------------------------------- */
 
 /* Writers, and the access mode that they get. */
 static const struct {
@@ -183,30 +172,6 @@ TEST (change_for_the_worse)
   check_access (&writer, STAGED);
 }
 
-#define IN_FLIGHT 8
-
-/* Several threads write at the same time: while it is not known whether they
- * read, only two of them have direct buffers. What was handed out before they
- * were found to be readers is staged when it is mapped. */
-TEST (frame_threads_that_read)
-{
-  g_auto (Writer) writer = writer_new (100 * GST_MSECOND);
-  GstVkgdrPolicyTurn turns[IN_FLIGHT] = { { NULL } };
-  guint i, n_direct = 0;
-
-  for (i = 0; i < 100; i++) {
-    GstVkgdrPolicyTurn *turn = &turns[i % IN_FLIGHT];
-
-    if (i >= IN_FLIGHT)
-      end_turn (&writer, turn);
-    gst_vkgdr_policy_turn_begin (turn, writer.policy, 0);
-    n_direct += gst_vkgdr_policy_turn_map (turn, now) == DIRECT;
-  }
-  fail_unless_equals_int (n_direct, 2);
-  for (i = 0; i < IN_FLIGHT; i++)
-    gst_vkgdr_policy_turn_clear (&turns[i]);
-}
-
 /* A buffer that was mapped and is mapped again after the decision is staged,
  * too. */
 TEST (reader_maps_again)
@@ -241,21 +206,6 @@ TEST (unwritten_buffers)
   gst_vkgdr_policy_turn_clear (&turn);
   write_buffers (&writer, 30);
   check_access (&writer, DIRECT);
-}
-
-/* --- rule 3 --------------------------------------------------------------- */
-
-TEST (writer_that_begins_and_ends_to_wait)
-{
-  static const gdouble busy[] = { 0.8, 0.9, 0.8 };
-  g_auto (Writer) writer = writer_new (GST_MSECOND);
-  guint i;
-
-  for (i = 0; i < G_N_ELEMENTS (busy); i++) {
-    writer.busy = busy[i];
-    write_buffers (&writer, 100);
-    check_access (&writer, busy[i] > 0.85 ? DIRECT : STAGED);
-  }
 }
 
 /* --- rule 4 --------------------------------------------------------------- */
@@ -310,85 +260,4 @@ TEST (places_become_free)
     check_access (&writers[i], DIRECT);
   for (i = 0; i < 6; i++)
     writer_clear (&writers[i]);
-}
-
-/* --- without the rules ---------------------------------------------------- */
-
-TEST (fixed_mode_is_used)
-{
-  static const GstVkgdrAccess wanted[] = { DIRECT, STAGED };
-  g_auto (Writer) writer = writer_new (100 * GST_MSECOND);
-  guint k;
-
-  for (k = 0; k < G_N_ELEMENTS (wanted); k++) {
-    gst_vkgdr_policy_turn_begin (&writer.turn, writer.policy, 0);
-    gst_vkgdr_policy_set (writer.policy, wanted[k]);
-    fail_unless_equals_int (
-        gst_vkgdr_policy_turn_map (&writer.turn, now), wanted[k]);
-    fail_unless_equals_int (
-        write_buffers (&writer, 200), wanted[k] == DIRECT ? 200 : 0);
-    check_access (&writer, wanted[k]);
-  }
-}
-
-/* --- the time of a writer ------------------------------------------------- */
-
-#define WORK (20 * G_TIME_SPAN_MILLISECOND)
-#define SLEEP (300 * G_TIME_SPAN_MILLISECOND)
-
-/* Uses the processor for the time WORK, and sleeps for the time SLEEP. */
-static void
-work_and_sleep (void)
-{
-  gint64 end = test_cpu_time () + WORK;
-
-  while (test_cpu_time () < end)
-    ;
-  g_usleep (SLEEP);
-}
-
-typedef struct {
-  GstVkgdrWorkStart start;
-  GstVkgdrWork work;
-} Measurement;
-
-static gpointer
-end_work (gpointer user_data)
-{
-  Measurement *measurement = user_data;
-
-  measurement->work =
-      gst_vkgdr_work_end (&measurement->start, gst_util_get_timestamp ());
-  return NULL;
-}
-
-/* Returns the measured time in microseconds. */
-static gint64
-measure_work (gboolean with_processor_time, gboolean end_in_thread)
-{
-  Measurement m;
-
-  gst_vkgdr_work_start (
-      &m.start, gst_util_get_timestamp (), with_processor_time);
-  work_and_sleep ();
-  if (end_in_thread)
-    g_thread_join (g_thread_new ("end", end_work, &m));
-  else
-    end_work (&m);
-  fail_unless (m.work.end >= m.start.time + 1000 * (WORK + SLEEP));
-  fail_unless_equals_int (
-      m.work.thread != NULL, with_processor_time && !end_in_thread);
-  return m.work.time / 1000;
-}
-
-TEST (work_time)
-{
-  gint64 time = measure_work (TRUE, FALSE);
-
-  fail_unless (time >= WORK, "%" G_GINT64_FORMAT " us", time);
-  fail_unless (time < WORK + SLEEP, "%" G_GINT64_FORMAT " us", time);
-  time = measure_work (FALSE, FALSE);
-  fail_unless (time >= WORK + SLEEP, "%" G_GINT64_FORMAT " us", time);
-  time = measure_work (TRUE, TRUE);
-  fail_unless (time >= WORK + SLEEP, "%" G_GINT64_FORMAT " us", time);
 }

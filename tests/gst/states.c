@@ -369,32 +369,6 @@ rounds (guint n)
 }
 
 static gpointer
-stop (gpointer delay)
-{
-  g_usleep (GPOINTER_TO_UINT (delay));
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  return NULL;
-}
-
-/* The pipeline is stopped at different moments of a start, and while data
- * flow. */
-TEST_LOOP (another_thread_stops, N_PIPELINES)
-{
-  guint n = rounds (30), i;
-
-  begin (pipelines[__i__]);
-  for (i = 0; i < n; i++) {
-    GThread *thread = g_thread_new ("stop", stop, GUINT_TO_POINTER (i * 800));
-
-    go (GST_STATE_PLAYING);
-    g_thread_join (thread);
-    /* the other thread may have been faster */
-    go_and_play (GST_STATE_NULL);
-  }
-  end ();
-}
-
-static gpointer
 take_turns (gpointer seed)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (GPOINTER_TO_UINT (seed));

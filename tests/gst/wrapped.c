@@ -65,7 +65,7 @@ wrap (GstMemoryFlags flags)
       gst_vkgdr_memory_get_device_pointer (owner.storage), SIZE, flags, release,
       &owner, &error);
 
-  fail_unless (memory != NULL, "%s", error ? error->message : "");
+  g_assert_no_error (error);
   return memory;
 }
 
