@@ -4,6 +4,8 @@
  * parameters: expressions, and parameters that are set, controlled or wrong
  */
 
+#include <glib/gstdio.h>
+
 #include "picture.h"
 #include "rig.h"
 #include "slow.h"
