@@ -99,15 +99,6 @@ TEST (params_wait_for_the_frame)
       { TWO_WAIT }, { .stops = TRUE, .red = 12 });
 }
 
-/* Parameters that did not fit are used with the next kernel. */
-TEST (params_wait_for_their_kernel)
-{
-  RIG_PLAY ({ ONE_OF_TEN, .red = 11 },
-      { SET ("params", "params,n=2,m=5"), .red = 11, .warns = "parameter" },
-      { SET ("source", KERNEL (", int n, int m", "100 + 10 * n + m")),
-          .red = 125 });
-}
-
 /* --- the last properties -------------------------------------------------- */
 
 /* The kernel that was set last runs in the end. */

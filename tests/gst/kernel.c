@@ -71,37 +71,6 @@ TEST (planes_in_several_memories)
   }
 }
 
-/* The parameters may have any order and number type. Missing ones have
- * defaults.
- */
-static const struct {
-  const gchar *given;
-  const gchar *completed; /* NULL: they are refused */
-} effect_params[] = {
-  { "params,offset=1", "params,gain=(float)1,offset=(float)1" },
-  { "params,contrast=2.0", NULL },
-  { "params,gain=(string)loud", NULL },
-};
-
-TEST_LOOP (effect_params, G_N_ELEMENTS (effect_params))
-{
-  g_autoptr (GstStructure) given =
-      gst_structure_from_string (effect_params[__i__].given, NULL);
-  GError *error = NULL;
-  g_autoptr (GstStructure) params =
-      gst_effect_complete_params (gst_effect_find ("gain"), given, &error);
-  g_autoptr (GstStructure) wanted = NULL;
-
-  if (!effect_params[__i__].completed) {
-    test_assert_error_says (&error, GST_VKGDR_ERROR_ARGUMENT, "");
-    return;
-  }
-  g_assert_no_error (error);
-  wanted = gst_structure_from_string (effect_params[__i__].completed, NULL);
-  fail_unless (gst_structure_is_equal (params, wanted));
-  fail_unless_equals_string (gst_structure_nth_field_name (params, 0), "gain");
-}
-
 /* --- sources and images -------------------------------------------------- */
 
 #define KERNEL(name, params) \
@@ -201,41 +170,6 @@ TEST_LOOP (files, G_N_ELEMENTS (files))
   test_assert_error_says (&error, GST_VKGDR_ERROR_NOT_FOUND, "");
 }
 
-/* @parts: of the error, or NULL: there must be none. */
-static void
-check_params (GstVkgdrKernel *kernel, const gchar *text, const gchar *parts)
-{
-  GstStructure *params = text ? gst_structure_from_string (text, NULL) : NULL;
-  GError *error = NULL;
-  gboolean ok = gst_vkgdr_kernel_check_params (kernel, params, &error);
-
-  fail_unless (ok == !parts);
-  if (parts)
-    test_assert_error_says (&error, GST_VKGDR_ERROR_ARGUMENT, parts);
-  g_assert_no_error (error);
-  g_clear_pointer (&params, gst_structure_free);
-}
-
-/* A changed header is noticed, although images are cached. */
-TEST (file_includes_its_neighbour)
-{
-  g_autofree gchar *path =
-      folder_write ("kernel.cu", "#include \"neighbour.h\"\n");
-  guint i;
-
-  for (i = 0; i < 2; i++) {
-    GError *error = NULL;
-    g_autoptr (GstVkgdrKernel) kernel = NULL;
-
-    g_free (folder_write (
-        "neighbour.h", i ? KERNEL ("k", ", int more") : KERNEL ("k", "")));
-    kernel =
-        gst_vkgdr_kernel_new_from_file (frame_context, path, "k", NULL, &error);
-    g_assert_no_error (error);
-    check_params (kernel, i ? "p,more=1" : NULL, NULL);
-  }
-}
-
 TEST (ptx_text)
 {
   const gchar *ptx =
@@ -286,6 +220,21 @@ TEST (ptx_offsets)
 }
 
 /* --- parameters ---------------------------------------------------------- */
+
+/* @parts: of the error, or NULL: there must be none. */
+static void
+check_params (GstVkgdrKernel *kernel, const gchar *text, const gchar *parts)
+{
+  GstStructure *params = text ? gst_structure_from_string (text, NULL) : NULL;
+  GError *error = NULL;
+  gboolean ok = gst_vkgdr_kernel_check_params (kernel, params, &error);
+
+  fail_unless (ok == !parts);
+  if (parts)
+    test_assert_error_says (&error, GST_VKGDR_ERROR_ARGUMENT, parts);
+  g_assert_no_error (error);
+  g_clear_pointer (&params, gst_structure_free);
+}
 
 TEST (params_are_checked)
 {
@@ -391,87 +340,6 @@ TEST_LOOP (frames_are_checked, G_N_ELEMENTS (bad_frames))
         GST_VIDEO_FORMAT_I420, 64, 48, 3, layout.offset, layout.stride);
   }
   check_run_fails (buffer, &caps, bad_frames[__i__].parts);
-}
-
-/* --- the cache ----------------------------------------------------------- */
-
-/* Makes the kernel of @source, which must have this @entry. */
-static void
-make_and_drop (const gchar *source, const gchar *entry)
-{
-  GError *error = NULL;
-  g_autoptr (GstVkgdrKernel) kernel = from_source (source, NULL, &error);
-
-  g_assert_no_error (error);
-  fail_unless_equals_string (gst_vkgdr_kernel_get_entry (kernel), entry);
-}
-
-/* Makes the kernel @name. Returns the path of its new cache entry, and adds its
- * name to @known. */
-static gchar *
-make_entry (const gchar *name, GString *known)
-{
-  g_autofree gchar *source = g_strdup_printf (KERNEL ("%s", ""), name);
-  g_autoptr (GDir) dir = NULL;
-  gchar *path = NULL;
-  const gchar *file;
-
-  make_and_drop (source, name);
-  dir = g_dir_open (folder, 0, NULL);
-  while ((file = g_dir_read_name (dir)))
-    if (!strstr (known->str, file)) {
-      g_free (path);
-      path = g_build_filename (folder, file, NULL);
-      g_string_append (known, file);
-    }
-  fail_unless (path != NULL);
-  return path;
-}
-
-/* Damages an entry at a byte, or cuts it off there. It must be replaced. */
-static void
-check_broken_entry (const gchar *path, gsize at, gboolean cut_off)
-{
-  g_autofree gchar *good = NULL, *data = NULL;
-  gsize good_size, size;
-
-  fail_unless (g_file_get_contents (path, &good, &good_size, NULL));
-  good[at] ^= 0x55;
-  fail_unless (
-      g_file_set_contents (path, good, cut_off ? at : good_size, NULL));
-  good[at] ^= 0x55;
-  make_and_drop (KERNEL ("one", ""), "one");
-  fail_unless (g_file_get_contents (path, &data, &size, NULL));
-  fail_unless (
-      size > at && data[at] == good[at], "a broken entry was not replaced");
-}
-
-TEST (cache)
-{
-  g_autoptr (GString) known = g_string_new (NULL);
-  g_autofree gchar *one = NULL, *two = NULL, *image = NULL;
-  gsize size;
-
-  g_setenv ("VKGDR_CACHE_DIR", folder, TRUE);
-  g_free (make_entry ("zero", known));
-  one = make_entry ("one", known);
-  two = make_entry ("two", known);
-
-  /* The file of kernel one gets the image of kernel two: if this image is
-   * loaded, the compiler was not used. */
-  fail_unless (g_file_get_contents (two, &image, &size, NULL));
-  fail_unless (g_file_set_contents (one, image, size, NULL));
-  make_and_drop (KERNEL ("one", ""), "two");
-  fail_unless (g_unlink (one) == 0);
-  make_and_drop (KERNEL ("one", ""), "one");
-
-  check_broken_entry (one, 0, FALSE);
-  check_broken_entry (one, 10, FALSE);
-  check_broken_entry (one, 20, FALSE);
-  check_broken_entry (one, 300, FALSE);
-  check_broken_entry (one, 300, TRUE);
-  check_broken_entry (one, 5, TRUE);
-  check_broken_entry (one, 0, TRUE);
 }
 
 /* --- the cause of a failure ---------------------------------------------- */
