@@ -305,19 +305,16 @@ check_run_fails (
   gst_buffer_unref (buffer);
 }
 
-/* A frame in ordinary memory, a plane that ends beyond its memory, a size that
- * is not that of the caps, tiles, and a palette. */
+/* A frame in ordinary memory, a plane that ends beyond its memory, and a size
+ * that is not that of the caps. */
 static const struct {
-  GstVideoFormat format;
   gint width;
   gboolean is_short;
   const gchar *parts;
 } bad_frames[] = {
-  { GST_VIDEO_FORMAT_I420, 64, FALSE, "put vkgdrupload before it" },
-  { GST_VIDEO_FORMAT_I420, 64, TRUE, "plane 2" },
-  { GST_VIDEO_FORMAT_I420, 66, TRUE, "66x48" },
-  { GST_VIDEO_FORMAT_NV12_64Z32, 64, FALSE, "NV12_64Z32" },
-  { GST_VIDEO_FORMAT_RGB8P, 48, FALSE, "RGB8P" },
+  { 64, FALSE, "put vkgdrupload before it" },
+  { 64, TRUE, "plane 2" },
+  { 66, TRUE, "66x48" },
 };
 
 TEST_LOOP (frames_are_checked, G_N_ELEMENTS (bad_frames))
@@ -327,7 +324,7 @@ TEST_LOOP (frames_are_checked, G_N_ELEMENTS (bad_frames))
   GstBuffer *buffer;
 
   gst_video_info_set_format (
-      &caps, bad_frames[__i__].format, bad_frames[__i__].width, 48);
+      &caps, GST_VIDEO_FORMAT_I420, bad_frames[__i__].width, 48);
   info = caps;
   if (bad_frames[__i__].is_short)
     gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 64, 48);

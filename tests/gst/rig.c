@@ -232,12 +232,10 @@ check_red (Rig *rig, guint8 red)
 static void
 check_becomes (Rig *rig, guint8 red)
 {
-  gint64 deadline = g_get_monotonic_time () + 60 * G_TIME_SPAN_SECOND;
   guint8 got;
 
-  while ((got = rig_red_now (rig)) != red) {
+  while ((got = rig_red_now (rig)) != red) { /* the test has a time limit */
     fail_unless_equals_int (got, rig->red);
-    fail_unless (g_get_monotonic_time () < deadline, "it does not change");
     g_usleep (5000);
   }
   rig->red = red;
