@@ -82,23 +82,28 @@ def environment(**more):
     return clean
 
 
+def start(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **env):
+    """Starts a program. Its output is text."""
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        env=environment(**env),
+        encoding="utf-8",
+        errors="surrogateescape",
+    )
+
+
 def run(*command, **env):
-    """Runs a program to its end. Its output is text.
+    """Runs a program to its end.
 
     gst-launch-1.0 quits its main loop in the thread that posts an error. On a
     busy machine, this can happen before the loop runs. Then the program prints
     the error, but runs for ever. So it is interrupted after MISSED_ERROR_TIME,
     and ends with the exit status of the error.
     """
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(**env),
-        encoding="utf-8",
-        errors="surrogateescape",
-    ) as process:
+    with start(*command, **env) as process:
         try:
             output = communicate(process)
         except BaseException:

@@ -25,11 +25,12 @@ TIME_LIMIT = 60  # seconds
 REMEDY = "run: scripts/env scripts/plugins-cache > docs/plugins/gst_plugins_cache.json"
 
 
-def without_caps(element):
-    element = copy.deepcopy(element)
-    for template in element["pad-templates"].values():
-        del template["caps"]
-    return element
+def without_caps(plugin):
+    plugin = copy.deepcopy(plugin)
+    for element in plugin["elements"].values():
+        for template in element["pad-templates"].values():
+            del template["caps"]
+    return plugin
 
 
 class Cache(unittest.TestCase):
@@ -42,22 +43,10 @@ class Cache(unittest.TestCase):
         with open(CACHE, encoding="utf-8") as file:
             cls.saved = json.load(file)["vkgdr"]
 
-    def test_elements(self):
-        self.assertEqual(sorted(self.actual["elements"]), sorted(launch.ELEMENTS))
-        self.assertEqual(sorted(self.saved["elements"]), sorted(launch.ELEMENTS), REMEDY)
-
-    def test_what_elements_have(self):
+    def test_it_is_as_saved(self):
         self.maxDiff = None
-        for name, actual in self.actual["elements"].items():
-            saved = self.saved["elements"].get(name, {})
-            with self.subTest(element=name):
-                self.assertEqual(sorted(saved["properties"]), sorted(actual["properties"]), REMEDY)
-                self.assertEqual(without_caps(saved), without_caps(actual), REMEDY)
-
-    def test_the_rest(self):
-        self.assertEqual(
-            {**self.saved, "elements": None}, {**self.actual, "elements": None}, REMEDY
-        )
+        self.assertEqual(sorted(self.actual["elements"]), sorted(launch.ELEMENTS))
+        self.assertEqual(without_caps(self.saved), without_caps(self.actual), REMEDY)
 
     def test_help(self):
         run = subprocess.run(

@@ -11,7 +11,6 @@ all properties of all elements while they run.
 
 import glob
 import os
-import unittest
 
 import launch
 

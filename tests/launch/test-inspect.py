@@ -13,7 +13,6 @@ import glob
 import os
 import re
 import time
-import unittest
 
 import launch
 
@@ -53,16 +52,8 @@ class Inspect(launch.Case):
                 # GstBaseSrc has a deprecated property.
                 env = {"G_ENABLE_DIAGNOSTIC": "0"} if "src" in element else {}
                 text = self.inspect(element, **env)
-                for part in (r"SINK template: 'sink(_%u)?'", "SRC template: 'src'"):
-                    if element in launch.FILTERS + EXAMPLES:
-                        self.assertRegex(text, part)
-                for line in ("Long-name", "Klass", "Description", "Author"):
-                    self.assertRegex(text, r"(?m)^  %s  +\S" % line)
-                self.assertNotIn("(null)", text)
-                # Each property has a blurb and a known type.
-                for name, blurb in re.findall(r"(?m)^  ([a-z-]+) +:(.*)$", text):
-                    self.assertTrue(blurb.strip(), name)
-                self.assertNotIn("Unknown type", text)
+                self.assertRegex(text, r"(?m)^  Long-name  +\S")
+                self.assertNotRegex(text, r"\(null\)|Unknown type")
                 # Statistics without a value yet are 0, not -1.
                 stats = re.split(r"\n  [a-z-]+ +:", text.partition("stats")[2])[0]
                 self.assertNotIn("18446744073709551615", stats)
@@ -102,31 +93,26 @@ class WithoutDevice(launch.Case):
         self.assertIn("libgstvkgdr.so", loaded)
         return run, sorted(set(DRIVERS.findall(loaded)))
 
-    def check_silent(self, run, loaded):
-        self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertEqual(run.stderr, "")
-        self.assertEqual(loaded, [])
+    def check_silent(self, *command, **env):
+        run, loaded = self.scan(launch.INSPECT, *command, **launch.NO_DEVICE, **env)
+        self.assertEqual((run.returncode, run.stderr, loaded), (0, "", []))
+        return run.stdout
 
     def test_scan(self):
         for fork in ("yes", "no"):
             with self.subTest(fork=fork):
                 start = time.monotonic()
-                run, loaded = self.scan(
-                    launch.INSPECT, GST_REGISTRY_FORK=fork, **launch.NO_DEVICE
-                )
+                text = self.check_silent(GST_REGISTRY_FORK=fork)
                 self.assertLess(time.monotonic() - start, QUICK)
-                self.check_silent(run, loaded)
                 for element in launch.ELEMENTS:
-                    self.assertIn("vkgdr:  %s: " % element, run.stdout)
-                self.assertNotIn("blacklisted", run.stdout)
+                    self.assertIn("vkgdr:  %s: " % element, text)
+                self.assertNotIn("blacklisted", text)
                 os.unlink(self.path("registry.bin"))
 
     def test_elements(self):
         for element in launch.ELEMENTS:
             with self.subTest(element):
-                self.check_silent(
-                    *self.scan(launch.INSPECT, element, **launch.NO_DEVICE)
-                )
+                self.check_silent(element)
 
     def test_start(self):
         """Shows that the tests above can find loaded drivers: an element that

@@ -13,7 +13,6 @@ import re
 import signal
 import subprocess
 import sys
-import unittest
 
 import launch
 
@@ -111,16 +110,11 @@ class Leaks(launch.Case):
     def test_interrupted(self):
         """Interrupts a running pipeline, with an EOS event and without one."""
         for options in ((), ("-e",)):
-            with self.subTest(options), subprocess.Popen(
-                [launch.LAUNCH, *options]
-                + "videotestsrc ! vkgdrupload ! queue ! cudafilter kernel=invert "
-                "! queue ! vkgdrdownload ! identity silent=false "
-                "! fakesink silent=true".split(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env=launch.environment(**self.traced()),
-                encoding="utf-8",
+            with self.subTest(options), launch.start(
+                launch.LAUNCH, *options,
+                *"videotestsrc ! vkgdrupload ! queue ! cudafilter kernel=invert ! queue "
+                "! vkgdrdownload ! identity silent=false ! fakesink silent=true".split(),
+                stderr=subprocess.STDOUT, **self.traced(),
             ) as process:
                 for line in process.stdout:
                     if "New clock" in line:

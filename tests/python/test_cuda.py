@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests of streams, of memory that is shared, and of arrays on streams, from Python."""
 
-import ctypes
 import gc
 import os
 import struct

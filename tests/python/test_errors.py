@@ -5,7 +5,6 @@ code.
 
 import builtins
 import copy
-import unittest
 
 import gst_support
 import support

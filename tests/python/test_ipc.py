@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from typing import Any, Dict, List
+from typing import Any, Dict, Iterator, List
 
 from gst_support import Gst, GstVkgdr, host_bytes
 
@@ -39,44 +39,42 @@ def error_of(pipeline: Gst.Pipeline, wanted: Gst.MessageType) -> str:
     return "" if message.type == wanted else message.parse_error()[0].message
 
 
-# --- in the other process -------------------------------------------------------
-
-
-def describe(sample: Gst.Sample) -> Dict[str, Any]:
-    """Describes a tensor as an array of the device, as one of NumPy, and by
-    DLPack.
-    """
-    buffer, caps = sample.get_buffer(), sample.get_caps()
-    with GstVkgdr.mapped(buffer, caps) as (pixels,):
-        host = pixels.copy()
-    with GstVkgdr.device_array(buffer, caps) as array:
-        memory = GstVkgdr.memory_from_dlpack(array)
-        copy = gst_support.download(memory)
-        return {
-            "shape": list(array.shape),
-            "type": array.typestr,
-            "host-shape": list(host.shape),
-            "host-type": host.dtype.str,
-            "host": digest(host.tobytes()),
-            "dlpack": digest(copy),
-        }
-
-
-def consume(path: str) -> None:
-    pipeline = Gst.parse_launch(
-        f"vkgdripcsrc socket-path={path} ! appsink name=sink sync=false max-buffers=1"
-    )
+def run(description: str) -> Iterator[Gst.Sample]:
+    """Runs a pipeline with an appsink to its end. Yields its samples."""
+    pipeline = Gst.parse_launch(description + " ! appsink name=sink sync=false max-buffers=1")
     sink = pipeline.get_by_name("sink")
     pipeline.set_state(Gst.State.PLAYING)
     while True:
         sample = sink.emit("pull-sample")
         if sample is None:
             break
-        print(json.dumps(describe(sample)), flush=True)
+        yield sample
     error = error_of(pipeline, Gst.MessageType.EOS)
     pipeline.set_state(Gst.State.NULL)
     if error:
         raise SystemExit(error)
+
+
+# --- in the other process -------------------------------------------------------
+
+
+def describe(sample: Gst.Sample) -> Dict[str, Any]:
+    """Describes a tensor as an array of the device, as one of NumPy, and by DLPack."""
+    buffer, caps = sample.get_buffer(), sample.get_caps()
+    with GstVkgdr.mapped(buffer, caps) as (pixels,):
+        host = pixels.copy()
+    with GstVkgdr.device_array(buffer, caps) as array:
+        copy = gst_support.download(GstVkgdr.memory_from_dlpack(array))
+        return {
+            "shapes": [list(array.shape), list(host.shape)],
+            "types": [array.typestr, host.dtype.str],
+            "digests": [digest(host.tobytes()), digest(copy)],
+        }
+
+
+def consume(path: str) -> None:
+    for sample in run(f"vkgdripcsrc socket-path={path}"):
+        print(json.dumps(describe(sample)), flush=True)
 
 
 # --- the test -------------------------------------------------------------------
@@ -115,35 +113,18 @@ class Tensors(unittest.TestCase):
         self.assertEqual(stats.get_uint64("frames-copied")[1], 3)
         return [json.loads(line) for line in output.splitlines()]
 
-    def expected(self, type: str) -> List[str]:
-        """Digests of the same tensors, without another process."""
-        pipeline = Gst.parse_launch(
-            f"{TENSORS.format(type=type)} ! vkgdrdownload ! appsink name=sink sync=false"
-        )
-        sink = pipeline.get_by_name("sink")
-        pipeline.set_state(Gst.State.PLAYING)
-        digests = []
-        while True:
-            sample = sink.emit("pull-sample")
-            if sample is None:
-                break
-            digests.append(digest(host_bytes(sample.get_buffer())))
-        pipeline.set_state(Gst.State.NULL)
-        return digests
-
     def test_arrays(self) -> None:
         for type, typestr in (("float32", "<f4"), ("float16", "<f2"), ("uint8", "|u1")):
             with self.subTest(type=type):
-                expected = self.expected(type)
-                found = self.run_consumer(type)
+                expected = [
+                    digest(host_bytes(sample.get_buffer()))
+                    for sample in run(f"{TENSORS.format(type=type)} ! vkgdrdownload")
+                ]
                 self.assertEqual(len(set(expected)), 3)
-                self.assertEqual([tensor["host"] for tensor in found], expected)
-                self.assertEqual([tensor["dlpack"] for tensor in found], expected)
-                for tensor in found:
-                    self.assertEqual(tensor["shape"], SHAPE)
-                    self.assertEqual(tensor["host-shape"], SHAPE)
-                    self.assertEqual(tensor["type"], typestr)
-                    self.assertEqual(tensor["host-type"], typestr)
+                self.assertEqual(self.run_consumer(type), [
+                    {"shapes": [SHAPE] * 2, "types": [typestr] * 2, "digests": [one] * 2}
+                    for one in expected
+                ])
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 when.
 """
 
+import atexit
+import functools
 import gc
 import os
 import shutil
@@ -14,7 +16,7 @@ import threading
 import unittest
 import wave
 import weakref
-from typing import Any, List
+from typing import Any, List, Tuple
 
 from gst_support import DeviceTestCase, GLib, Gst, GstVkgdr
 from test_dlpack import tensor_of
@@ -48,16 +50,22 @@ def write_clip(path: str, first: int, count: int) -> None:
     assert message.type == Gst.MessageType.EOS, message.parse_error()
 
 
+@functools.lru_cache(maxsize=None)
+def clips() -> Tuple[str, str, str]:
+    """Makes a folder with two clips, which all tests read."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    clip, other = os.path.join(folder, "a clip.mkv"), os.path.join(folder, "other.mkv")
+    write_clip(clip.replace(" ", "\\ "), 1, 10)
+    write_clip(other, 101, 7)
+    return folder, clip, other
+
+
 @unittest.skipIf(numpy is None, "numpy is missing")
 class ReaderTestCase(DeviceTestCase):
     @classmethod
     def setUpClass(cls) -> None:
-        cls.folder = tempfile.mkdtemp()
-        cls.addClassCleanup(shutil.rmtree, cls.folder)
-        cls.clip = os.path.join(cls.folder, "a clip.mkv")
-        write_clip(cls.clip.replace(" ", "\\ "), 1, 10)
-        cls.other = os.path.join(cls.folder, "other.mkv")
-        write_clip(cls.other, 101, 7)
+        cls.folder, cls.clip, cls.other = clips()
 
     def values(self, batch: Any) -> List[int]:
         """Returns one number for each frame. All bytes of a frame must be equal."""

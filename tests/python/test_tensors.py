@@ -5,7 +5,6 @@ All formats, types, layouts, channels, filters and ways to resize are tested.
 """
 
 import itertools
-import unittest
 from typing import Any, Optional
 
 from gst_support import WRITE, DeviceTestCase, GLib, Gst, GstVideo, GstVkgdr, host_bytes

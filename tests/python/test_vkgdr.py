@@ -243,6 +243,13 @@ class Alone(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stdout, "ImportError: libvkgdr.so.1 cannot be loaded .*install")
 
+    def test_a_missing_pycuda_is_named(self) -> None:
+        result = support.run_python(
+            "import sys; sys.modules['pycuda'] = None; import vkgdr; import vkgdr.pycuda"
+        )
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stdout, "ImportError: vkgdr.pycuda needs PyCUDA, .*python3-pycuda")
+
     def test_ends_well_with_what_is_left(self) -> None:
         result = support.run_python(
             "import support, vkgdr\n"

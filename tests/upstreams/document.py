@@ -13,30 +13,6 @@ from table import Case
 
 PATH = pathlib.Path(__file__).resolve().parents[2] / "docs/upstreams.md"
 
-HEAD = """\
-<!-- SPDX-License-Identifier: LGPL-2.1-or-later -->
-<!-- Written by tests/upstreams/test-upstreams.py --write: change that. -->
-
-# Upstream elements
-
-Any element can be in front of `vkgdrupload`. This table shows how elements of
-Debian's packages bring frames, audio or bytes to the GPU. Each one was run with
-`vkgdrupload ! vkgdrdownload` after it, and without these two, and the output was the
-same. The property `stats` of `vkgdrupload` counts the bytes:
-
-| in the table | in `stats` | meaning |
-|---|---|---|
-| written directly | `bytes-direct` | The element wrote into GPU memory. Nothing was copied. |
-| staged | `bytes-staged` | The element wrote into a staging buffer of pinned memory, which was sent by DMA when the element unmapped it. |
-| DMA | `bytes-dma` | The element has memory of its own, which was sent by DMA without another copy. |
-| copied | `bytes-copied` | The element has memory of its own, which the CPU copied into GPU memory. |
-
-The property `access` was `direct`, so that the table does not depend on measurements.
-With `access=auto`, "staged" can replace "written directly" if it is faster. The sizes
-are those of the buffers at the end of the pipeline.
-
-"""
-
 VERSION = re.compile(r"^Made with GStreamer (\d+\.\d+), ", re.M)
 ROW = re.compile(r"^\| `([\w-]+)` \| (.*?) \| (.*?) \|$", re.M)
 
@@ -75,16 +51,14 @@ def is_direct(result: Result) -> bool:
 
 
 class Page:
-    """The content of the page in the tree."""
+    """The page in the tree: what is above the tables, and the cells of each element."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self) -> None:
+        text = PATH.read_text()
         version = VERSION.search(text)
+        self.head = text[: version.start()] if version else text
         self.version: Optional[str] = version[1] if version else None
         self.rows: Dict[str, List[str]] = {m[1]: [m[2], m[3]] for m in ROW.finditer(text)}
-
-
-def read() -> Page:
-    return Page(PATH.read_text() if PATH.exists() else "")
 
 
 def row(case: Case, result: Result) -> List[str]:
@@ -93,17 +67,17 @@ def row(case: Case, result: Result) -> List[str]:
 
 
 def write(version: str, results: Dict[Case, Optional[Result]]) -> None:
-    """Writes the page. Elements without a result keep their text. They are not
+    """Writes the tables of the page. Elements without a result keep their text. They are not
     installed on this machine. For example, unixfdsrc is only in GStreamer 1.24 and
     later.
     """
-    old = read().rows
-    lines = [HEAD + f"Made with GStreamer {version}, on the software device.\n"]
+    page = Page()
+    lines = [page.head + f"Made with GStreamer {version}, on the software device.\n"]
     group = None
     for case, result in results.items():
         if case.group != group:
             group = case.group
             lines.append(f"\n## {group}\n\n| element | how its bytes reach the GPU | why |\n|---|---|---|\n")
-        cells = row(case, result) if result else old.get(case.element, ["not tried", ""])
+        cells = row(case, result) if result else page.rows.get(case.element, ["not tried", ""])
         lines.append("| `{}` | {} | {} |\n".format(case.element, *cells))
     PATH.write_text("".join(lines))

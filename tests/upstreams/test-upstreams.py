@@ -11,7 +11,7 @@ output must be the same. An element that does not write directly into GPU memory
 have a reason in the table. If docs/upstreams.md was made with the same version of
 GStreamer, it must have the same results. Elements that are not installed are skipped.
 
---write runs all parts and writes docs/upstreams.md. Run it through scripts/env.
+--write runs all parts and writes the tables of docs/upstreams.md. Run it through scripts/env.
 """
 
 import os
@@ -68,7 +68,7 @@ class Upstreams(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="vkgdr-upstreams-")
         cls.runner = runner.Runner(cls.folder.name)
-        cls.page = document.read()
+        cls.page = document.Page()
 
     @classmethod
     def tearDownClass(cls):

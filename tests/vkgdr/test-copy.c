@@ -71,64 +71,48 @@ check_isa (const vkgdr_copy_functions *isa, buffers *b, size_t dst, size_t src,
 
 /* Offsets around the alignments of vectors and cache lines. */
 static const size_t offsets[] = { 0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65 };
-#define N_OFFSETS (sizeof (offsets) / sizeof (offsets[0]))
 
-TEST (small)
+/* Sizes of copies, and of a buffer for them. */
+static const struct {
+  size_t first, last, room;
+} sizes[] = {
+  { 0, 300, 512 },
+  { 4095, 4097, 4096 + 128 },
+};
+
+TEST_LOOP (all_alignments, N_ELEMENTS (sizes))
 {
   vkgdr_copy_functions isas[VKGDR_COPY_MAX_ISAS];
-  unsigned int n = vkgdr_copy_list (isas);
-  buffers b = buffers_new (512);
-  unsigned int isa;
+  unsigned int n = vkgdr_copy_list (isas), isa;
+  buffers b = buffers_new (sizes[__i__].room);
   size_t i, j, size;
 
-  for (isa = 0; isa < n; isa++) {
-    for (i = 0; i < N_OFFSETS; i++) {
-      for (j = 0; j < N_OFFSETS; j++) {
-        for (size = 0; size <= 300; size++)
+  for (isa = 0; isa < n; isa++)
+    for (i = 0; i < N_ELEMENTS (offsets); i++)
+      for (j = 0; j < N_ELEMENTS (offsets); j++)
+        for (size = sizes[__i__].first; size <= sizes[__i__].last; size++)
           check_isa (&isas[isa], &b, offsets[i], offsets[j], size);
-      }
-    }
-  }
-  buffers_free (&b);
-}
-
-TEST (about_a_page)
-{
-  vkgdr_copy_functions isas[VKGDR_COPY_MAX_ISAS];
-  unsigned int n = vkgdr_copy_list (isas);
-  buffers b = buffers_new (4096 + 128);
-  unsigned int isa;
-  size_t i, j, size;
-
-  for (isa = 0; isa < n; isa++) {
-    for (i = 0; i < N_OFFSETS; i++) {
-      for (j = 0; j < N_OFFSETS; j++) {
-        for (size = 4095; size <= 4097; size++)
-          check_isa (&isas[isa], &b, offsets[i], offsets[j], size);
-      }
-    }
-  }
   buffers_free (&b);
 }
 
 TEST (in_threads)
 {
   static const unsigned int threads[] = { 0, 1, 2, 3, 7, 16, 1000 };
-  static const size_t sizes[] = { 1, 4095, ((size_t) 2 << 20) - 1,
+  static const size_t large[] = { 1, 4095, ((size_t) 2 << 20) - 1,
     ((size_t) 4 << 20) + 1, (size_t) 9 << 20, ((size_t) 9 << 20) + 4097 };
   buffers b = buffers_new (((size_t) 9 << 20) + 8192);
   size_t i, j;
 
-  for (i = 0; i < sizeof (sizes) / sizeof (sizes[0]); i++) {
-    for (j = 0; j < sizeof (threads) / sizeof (threads[0]); j++) {
-      buffers_prepare (&b, 3, 5, sizes[i]);
+  for (i = 0; i < N_ELEMENTS (large); i++) {
+    for (j = 0; j < N_ELEMENTS (threads); j++) {
+      buffers_prepare (&b, 3, 5, large[i]);
       vkgdr_copy_to_bar (
-          b.dst + GUARD + 3, b.src + GUARD + 5, sizes[i], threads[j]);
-      buffers_check (&b, vkgdr_copy_isa (), 3, 5, sizes[i]);
+          b.dst + GUARD + 3, b.src + GUARD + 5, large[i], threads[j]);
+      buffers_check (&b, vkgdr_copy_isa (), 3, 5, large[i]);
     }
-    buffers_prepare (&b, 3, 5, sizes[i]);
-    vkgdr_copy_from_bar (b.dst + GUARD + 3, b.src + GUARD + 5, sizes[i]);
-    buffers_check (&b, vkgdr_copy_isa (), 3, 5, sizes[i]);
+    buffers_prepare (&b, 3, 5, large[i]);
+    vkgdr_copy_from_bar (b.dst + GUARD + 3, b.src + GUARD + 5, large[i]);
+    buffers_check (&b, vkgdr_copy_isa (), 3, 5, large[i]);
   }
   buffers_free (&b);
 }

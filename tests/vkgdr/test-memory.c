@@ -473,24 +473,17 @@ TEST_LOOP (freeing_fails, N_ELEMENTS (freeing))
   vkgdr_close (g);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-gone_unmap (VkDevice device, VkDeviceMemory memory)
-{
-  ck_abort_msg ("vkUnmapMemory() is no longer mapped");
-}
+/* A function that is no longer mapped. */
+#define GONE(function, parameters) \
+  static VKAPI_ATTR void VKAPI_CALL gone_##function parameters \
+  { \
+    ck_abort_msg ("vk" #function "() is no longer mapped"); \
+  }
 
-static VKAPI_ATTR void VKAPI_CALL
-gone_free (VkDevice device, VkDeviceMemory memory,
-    const VkAllocationCallbacks *callbacks)
-{
-  ck_abort_msg ("vkFreeMemory() is no longer mapped");
-}
-
-static VKAPI_ATTR void VKAPI_CALL
-gone_destroy (VkDevice device, const VkAllocationCallbacks *callbacks)
-{
-  ck_abort_msg ("vkDestroyDevice() is no longer mapped");
-}
+GONE (UnmapMemory, (VkDevice device, VkDeviceMemory memory))
+GONE (FreeMemory, (VkDevice device, VkDeviceMemory memory,
+                      const VkAllocationCallbacks *callbacks))
+GONE (DestroyDevice, (VkDevice device, const VkAllocationCallbacks *callbacks))
 
 static PFN_vkAllocateMemory really_allocate;
 static VkDeviceMemory left_over[2];
@@ -524,9 +517,9 @@ TEST (freeing_after_the_driver_touches_nothing)
   g->vk.AllocateMemory = allocate_and_remember;
   mem = test_alloc (g, SIZE);
   last = test_alloc (g, SIZE);
-  g->vk.UnmapMemory = gone_unmap;
-  g->vk.FreeMemory = gone_free;
-  g->vk.DestroyDevice = gone_destroy;
+  g->vk.UnmapMemory = gone_UnmapMemory;
+  g->vk.FreeMemory = gone_FreeMemory;
+  g->vk.DestroyDevice = gone_DestroyDevice;
   test_fail ("*:1+:CUDA_ERROR_DEINITIALIZED");
   vkgdr_memory_free (mem);
   vkgdr_get_device_info (g, &info);
