@@ -4,7 +4,7 @@
  */
 
 #include "gate.h"
-#include "sync/order.h"
+#include "sync/sync-private.h"
 
 static gboolean
 contains (const GPtrArray *fences, GstVkgdrFence *fence)

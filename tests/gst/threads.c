@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "sync/launch.h"
+#include "sync/stream.h"
 #include "util.h"
 
 #define N_THREADS 3

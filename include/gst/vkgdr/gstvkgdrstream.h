@@ -53,9 +53,6 @@ GST_VKGDR_API
 gboolean gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error);
 
 GST_VKGDR_API
-gboolean gst_vkgdr_stream_is_done (GstVkgdrStream *stream);
-
-GST_VKGDR_API
 GstVkgdrFence *gst_vkgdr_stream_record (GstVkgdrStream *stream, GError **error);
 
 GST_VKGDR_API

@@ -5,10 +5,25 @@
 
 #include "device/device-private.h"
 
+#include <sys/prctl.h>
+
 /* Microseconds for which a wait may continue while a kernel of the CUDA context
  * does not end. By then, work of other streams is done, unless it is queued
  * behind that kernel: such work will never be done. */
 #define GRACE G_TIME_SPAN_SECOND
+
+/* Microseconds for which a thread that waits only yields, because the delay of
+ * a sleep would be noticeable. The driver's own waits do the same. */
+#define SPIN 200
+
+/* Then a pause lasts 1 / PART of the time waited so far, and at most PAUSE_MAX
+ * microseconds, a delay that is not noticeable. */
+#define PART 64
+#define PAUSE_MAX 1000
+
+/* Nanoseconds. By default, Linux lets a thread sleep 50 microseconds longer
+ * than requested. */
+#define SLACK 1000
 
 struct _GstVkgdrHealth {
   guint refcount; /* under the registry's lock */
@@ -275,8 +290,8 @@ gst_vkgdr_health_check_hang (GstVkgdrHealth *self, GError **error)
   return ok;
 }
 
-gboolean
-gst_vkgdr_health_check_wait (GstVkgdrHealth *self, gint64 since, GError **error)
+static gboolean
+check_wait (GstVkgdrHealth *self, gint64 since, GError **error)
 {
   gint64 now;
   gboolean ok = TRUE;
@@ -292,4 +307,28 @@ gst_vkgdr_health_check_wait (GstVkgdrHealth *self, gint64 since, GError **error)
   }
   g_mutex_unlock (&self->hang_lock);
   return ok;
+}
+
+static void
+pause_for (gint64 waited)
+{
+  int slack;
+
+  if (waited < SPIN) {
+    g_thread_yield ();
+    return;
+  }
+  slack = prctl (PR_GET_TIMERSLACK, 0, 0, 0, 0);
+  prctl (PR_SET_TIMERSLACK, SLACK, 0, 0, 0);
+  g_usleep (MIN (waited / PART, PAUSE_MAX));
+  prctl (PR_SET_TIMERSLACK, MAX (slack, 0), 0, 0, 0);
+}
+
+gboolean
+gst_vkgdr_health_pause (GstVkgdrHealth *self, gint64 since, GError **error)
+{
+  if (!check_wait (self, since, error))
+    return FALSE;
+  pause_for (g_get_monotonic_time () - since);
+  return TRUE;
 }

@@ -58,11 +58,15 @@ gboolean gst_vkgdr_health_is_hung (GstVkgdrHealth *self);
  * waits for their result. */
 gboolean gst_vkgdr_health_check_hang (GstVkgdrHealth *self, GError **error);
 
-/* Must be called by a thread that has waited for the device since @since
- * (monotonic time). FALSE with @error set if the wait should be given up,
- * because a kernel does not end, and the wait has lasted so long that the work
- * must be queued behind that kernel. */
-gboolean gst_vkgdr_health_check_wait (
+/* Must be called between two queries of the device, by a thread that has waited
+ * for it since @since (monotonic time). A wait inside the driver ends only when
+ * the device is done; if the device hangs, it never ends. So a thread that
+ * waits queries, pauses and queries again. The pauses grow with the time waited
+ * so far, so that both the delay and the cost of the queries stay within a few
+ * percent of it. FALSE with @error set if the wait should be given up, because
+ * a kernel does not end, and the wait has lasted so long that the work must be
+ * queued behind that kernel. */
+gboolean gst_vkgdr_health_pause (
     GstVkgdrHealth *self, gint64 since, GError **error);
 
 G_END_DECLS

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/fence.c: see sync/fence.h
+ * sync/fence.c: see sync/sync-private.h
  */
 
-#include "sync/fence.h"
 #include "sync/stream.h"
-
-#include <sys/prctl.h>
 
 struct _GstVkgdrFence {
   gint refcount;     /* atomic */
@@ -292,45 +289,6 @@ gst_vkgdr_fence_is_signaled (GstVkgdrFence *fence)
 /* --- waiting ---------------------------------------------------------------
  */
 
-/* Microseconds for which a thread that waits only yields, because the delay of
- * a sleep would be noticeable. The driver's own waits do the same. */
-#define SPIN 200
-
-/* Then a pause lasts 1 / PART of the time waited so far, and at most PAUSE_MAX
- * microseconds, a delay that is not noticeable. */
-#define PART 64
-#define PAUSE_MAX 1000
-
-/* Nanoseconds. By default, Linux lets a thread sleep 50 microseconds longer
- * than requested. */
-#define SLACK 1000
-
-void
-gst_vkgdr_pause (gint64 since)
-{
-  gint64 waited = g_get_monotonic_time () - since;
-  int slack;
-
-  if (waited < SPIN) {
-    g_thread_yield ();
-    return;
-  }
-  slack = prctl (PR_GET_TIMERSLACK, 0, 0, 0, 0);
-  prctl (PR_SET_TIMERSLACK, SLACK, 0, 0, 0);
-  g_usleep (MIN (waited / PART, PAUSE_MAX));
-  prctl (PR_SET_TIMERSLACK, MAX (slack, 0), 0, 0, 0);
-}
-
-/* Whether a wait that has lasted since @since may go on. */
-static gboolean
-check_wait (GstVkgdrContext *context, GstVkgdrStream *stream, gint64 since,
-    GError **error)
-{
-  return (!stream || gst_vkgdr_stream_check (stream, error))
-         && gst_vkgdr_health_check_wait (
-             gst_vkgdr_context_get_health (context), since, error);
-}
-
 /**
  * gst_vkgdr_fence_wait:
  * @fence: a fence
@@ -352,11 +310,11 @@ gst_vkgdr_fence_wait (GstVkgdrFence *fence, GError **error)
   g_return_val_if_fail (fence != NULL, FALSE);
 
   while ((state = gst_vkgdr_fence_get_state (fence, error))
-         == GST_VKGDR_FENCE_PENDING) {
-    if (!check_wait (fence->context, fence->stream, since, error))
+         == GST_VKGDR_FENCE_PENDING)
+    if ((fence->stream && !gst_vkgdr_stream_check (fence->stream, error))
+        || !gst_vkgdr_health_pause (
+            gst_vkgdr_context_get_health (fence->context), since, error))
       return FALSE;
-    gst_vkgdr_pause (since);
-  }
   return state == GST_VKGDR_FENCE_REACHED;
 }
 

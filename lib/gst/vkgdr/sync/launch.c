@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/launch.c: see sync/launch.h
+ * sync/launch.c: see sync/sync-private.h
  */
 
-#include "sync/launch.h"
-#include "sync/fence.h"
-#include "sync/reclaim.h"
+#include "sync/stream.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_launch_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_launch_debug
@@ -313,23 +311,18 @@ schedule_locked (GstVkgdrContext *context)
 /* --- a launch --------------------------------------------------------------
  */
 
-static gboolean
-has_room (GstVkgdrStream *stream)
-{
-  return g_atomic_int_get (&stream->n_launches) < IN_FLIGHT_MAX;
-}
-
+/* Waits while many kernels of the stream are in flight. */
 static gboolean
 make_room (GstVkgdrStream *stream, GError **error)
 {
   gint64 since = g_get_monotonic_time ();
 
-  while (!has_room (stream)) {
+  while (g_atomic_int_get (&stream->n_launches) >= IN_FLIGHT_MAX) {
     gst_vkgdr_launch_check_all ();
-    if (!gst_vkgdr_stream_check (stream, error))
+    if (!gst_vkgdr_stream_check (stream, error)
+        || !gst_vkgdr_health_pause (
+            gst_vkgdr_context_get_health (stream->context), since, error))
       return FALSE;
-    if (!has_room (stream))
-      gst_vkgdr_pause (since);
   }
   return TRUE;
 }

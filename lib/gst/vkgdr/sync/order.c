@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/order.c: see sync/order.h
+ * sync/order.c: see sync/sync-private.h
  */
 
 #include <string.h>
 
-#include "sync/order.h"
+#include "sync/sync-private.h"
 
 void
 gst_vkgdr_order_init (GstVkgdrOrder *order, GstVkgdrContext *context)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/reclaim.c: see sync/reclaim.h
+ * sync/reclaim.c: see sync/sync-private.h
  */
 
-#include "sync/reclaim.h"
+#include "sync/sync-private.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -37,72 +37,48 @@ typedef struct {
   gpointer data;
 } Task;
 
-/* One for each GstVkgdrContext; g_atomic_rc_box. The fields behind `health` are
- * protected by the lock of `all`. */
+/* The thread of a CUDA context. Exists while the thread runs. Protected by the
+ * lock of `all`. */
 typedef struct {
-  pid_t pid; /* the process that the thread belongs to */
-  GstVkgdrHealth *health;
-
-  GCond changed;
-  GQueue tasks;    /* of Task, due or waiting for fences */
-  guint n_waiting; /* tasks that drain () and the end wait for */
-  gboolean has_thread;
+  GstVkgdrHealth *health; /* of the CUDA context; a reference */
+  GQueue tasks;           /* of Task, due or waiting for fences */
+  guint n_waiting;        /* tasks that drain () and the end wait for */
 } Reclaimer;
 
-/* For all contexts of the process. */
+/* For the whole process. */
 static struct {
-  GMutex lock; /* for the fields below */
-  GCond thread_ended;
-  GPtrArray *running; /* of Reclaimer: references of their threads */
+  GMutex lock;        /* for the fields below */
+  GCond changed;      /* a task was added or is done, or a thread has ended */
+  GPtrArray *running; /* of Reclaimer */
   GQueue undone;      /* of Task that are kept; for leak checkers */
   gint64 deadline;    /* monotonic time when the threads end, or 0 */
-  gint owner;         /* the process that the threads belong to; atomic */
+  gint owner;         /* the process that the threads belong to, or 0; atomic */
   gint is_over;       /* the end has begun; atomic */
 } all;
 
-static GQuark reclaimer_quark;
-
-static void
-reclaimer_clear (gpointer data)
-{
-  Reclaimer *self = data;
-
-  gst_vkgdr_health_unref (self->health);
-  g_cond_clear (&self->changed);
-}
-
-static void
-reclaimer_unref (gpointer data)
-{
-  g_atomic_rc_box_release_full (data, reclaimer_clear);
-}
-
-/* The result is valid as long as the context. */
 static Reclaimer *
-reclaimer_of (GstVkgdrContext *context)
+find_locked (GstVkgdrContext *context)
 {
-  static gsize done = 0;
-  Reclaimer *self;
+  const GstVkgdrHealth *health = gst_vkgdr_context_get_health (context);
+  guint i;
 
-  if (g_once_init_enter (&done)) {
-    GST_DEBUG_CATEGORY_INIT (gst_vkgdr_reclaim_debug, "vkgdrreclaim", 0,
-        "frees memory when the device has finished");
-    reclaimer_quark = g_quark_from_static_string ("gst-vkgdr-reclaimer");
-    g_once_init_leave (&done, 1);
+  for (i = 0; all.running && i < all.running->len; i++) {
+    Reclaimer *self = g_ptr_array_index (all.running, i);
+
+    if (self->health == health)
+      return self;
   }
-  GST_OBJECT_LOCK (context);
-  self = g_object_get_qdata (G_OBJECT (context), reclaimer_quark);
-  if (!self) {
-    self = g_atomic_rc_box_new0 (Reclaimer);
-    self->pid = getpid ();
-    self->health = gst_vkgdr_health_get (gst_vkgdr_context_get_driver (context),
-        gst_vkgdr_context_get_cuda_context (context));
-    g_cond_init (&self->changed);
-    g_object_set_qdata_full (
-        G_OBJECT (context), reclaimer_quark, self, reclaimer_unref);
-  }
-  GST_OBJECT_UNLOCK (context);
-  return self;
+  return NULL;
+}
+
+/* In a child of fork () no driver may be called. Takes no lock, because another
+ * thread may have held it during fork (). */
+static gboolean
+is_forked (void)
+{
+  gint owner = g_atomic_int_get (&all.owner);
+
+  return owner != 0 && owner != getpid ();
 }
 
 /* --- tasks -----------------------------------------------------------------
@@ -221,12 +197,14 @@ run_tasks_locked (Reclaimer *self)
     if (done)
       task_run (task);
     g_mutex_lock (&all.lock);
-    any = any || done;
-    if (!done)
+    if (!done) {
       g_queue_push_tail (&self->tasks, task);
-    else if (is_waited_for)
+      continue;
+    }
+    any = TRUE;
+    if (is_waited_for)
       self->n_waiting--;
-    g_cond_broadcast (&self->changed);
+    g_cond_broadcast (&all.changed);
   }
   return any;
 }
@@ -259,7 +237,7 @@ work_locked (Reclaimer *self)
       return;
     is_idle = g_queue_is_empty (&self->tasks);
     if (g_cond_wait_until (
-            &self->changed, &all.lock, get_next_look_locked (self, pause)))
+            &all.changed, &all.lock, get_next_look_locked (self, pause)))
       continue;
     if (is_idle && g_queue_is_empty (&self->tasks))
       return;
@@ -276,11 +254,11 @@ run (gpointer data)
   work_locked (self);
   while (!g_queue_is_empty (&self->tasks))
     keep_locked (g_queue_pop_head (&self->tasks));
-  self->has_thread = FALSE;
   g_ptr_array_remove_fast (all.running, self);
-  g_cond_broadcast (&all.thread_ended);
+  g_cond_broadcast (&all.changed);
   g_mutex_unlock (&all.lock);
-  reclaimer_unref (self);
+  gst_vkgdr_health_unref (self->health);
+  g_free (self);
   return NULL;
 }
 
@@ -307,20 +285,16 @@ static void
 end_all (void)
 {
   gint64 now = g_get_monotonic_time ();
-  guint i;
 
-  /* Without the lock, which another thread may have held during fork (). */
-  if (getpid () != g_atomic_int_get (&all.owner))
+  if (is_forked ())
     return;
   g_mutex_lock (&all.lock);
   g_atomic_int_set (&all.is_over, TRUE);
   all.deadline = now + END_MAX_WAIT;
-  for (i = 0; i < all.running->len; i++)
-    g_cond_broadcast (
-        &((Reclaimer *) g_ptr_array_index (all.running, i))->changed);
+  g_cond_broadcast (&all.changed);
   while (has_running_locked () && g_get_monotonic_time () < now + CALL_MAX_WAIT)
     g_cond_wait_until (
-        &all.thread_ended, &all.lock, g_get_monotonic_time () + LOOK_MAX);
+        &all.changed, &all.lock, g_get_monotonic_time () + LOOK_MAX);
   g_mutex_unlock (&all.lock);
 }
 
@@ -330,116 +304,104 @@ end_with_registry (gpointer data, GObject *registry)
   end_all ();
 }
 
+/* Once, before the first thread. */
 static void
 prepare_end_locked (void)
 {
-  if (!all.running) {
-    all.running = g_ptr_array_new ();
-    atexit (end_all);
-    g_object_weak_ref (G_OBJECT (gst_registry_get ()), end_with_registry, NULL);
-  } else if (g_atomic_int_get (&all.owner) != getpid ()) {
-    g_ptr_array_set_size (all.running, 0); /* fork () has copied no thread */
-  }
+  if (all.running)
+    return;
+  GST_DEBUG_CATEGORY_INIT (gst_vkgdr_reclaim_debug, "vkgdrreclaim", 0,
+      "frees memory when the device has finished");
+  all.running = g_ptr_array_new ();
   g_atomic_int_set (&all.owner, getpid ());
-}
-
-/* During the end no new threads are created. An existing thread goes on, and
- * the end waits for it, since freeing one object may free others. */
-static gboolean
-ensure_thread_locked (Reclaimer *self, GError **error)
-{
-  GThread *thread;
-
-  if (self->has_thread)
-    return TRUE;
-  prepare_end_locked ();
-  if (g_atomic_int_get (&all.is_over)) {
-    g_set_error_literal (error, G_THREAD_ERROR, G_THREAD_ERROR_AGAIN,
-        "GStreamer or the process is shutting down");
-    return FALSE;
-  }
-  thread = g_thread_try_new ("vkgdr-reclaim", run, self, error);
-  if (!thread)
-    return FALSE;
-  g_thread_unref (thread);
-  g_ptr_array_add (all.running, g_atomic_rc_box_acquire (self));
-  self->has_thread = TRUE;
-  return TRUE;
+  atexit (end_all);
+  g_object_weak_ref (G_OBJECT (gst_registry_get ()), end_with_registry, NULL);
 }
 
 /* --- for other files -------------------------------------------------------
  */
 
-/* In a child of fork () no driver may be called. Takes no lock, because another
- * thread may have held it during fork (). */
-static gboolean
-is_forked (Reclaimer *self)
+/* Returns the thread of @context, or NULL if none can be created. During the
+ * end, no new threads are created. An existing thread goes on, and the end
+ * waits for it, since freeing one object may free others. */
+static Reclaimer *
+ensure_thread_locked (GstVkgdrContext *context)
 {
-  return self->pid != getpid ();
+  Reclaimer *self = find_locked (context);
+  GThread *thread;
+
+  if (self || g_atomic_int_get (&all.is_over))
+    return self;
+  prepare_end_locked ();
+  self = g_new0 (Reclaimer, 1);
+  thread = g_thread_try_new ("vkgdr-reclaim", run, self, NULL);
+  if (!thread) {
+    GST_WARNING ("cannot create a thread");
+    g_free (self);
+    return NULL;
+  }
+  g_thread_unref (thread);
+  self->health = gst_vkgdr_health_get (gst_vkgdr_context_get_driver (context),
+      gst_vkgdr_context_get_cuda_context (context));
+  g_ptr_array_add (all.running, self);
+  return self;
 }
 
 static gboolean
-push (Reclaimer *self, Task *task)
+push (GstVkgdrContext *context, Task *task)
 {
-  GError *error = NULL;
-  gboolean ok;
+  Reclaimer *self;
 
   g_mutex_lock (&all.lock);
-  ok = ensure_thread_locked (self, &error);
-  if (ok) {
+  self = ensure_thread_locked (context);
+  if (self) {
     g_queue_push_tail (&self->tasks, task);
     if (task->context)
       self->n_waiting++;
-    g_cond_broadcast (&self->changed);
-  } else {
-    GST_WARNING ("cannot create a thread: %s", error->message);
-    g_error_free (error);
+    g_cond_broadcast (&all.changed);
   }
   g_mutex_unlock (&all.lock);
-  return ok;
+  return self != NULL;
 }
 
-/* There is no thread for the task, so the calling thread waits. After the end
- * the task is not run. */
+/* There is no thread for the task, so the calling thread waits. The task is not
+ * run after the end, nor if it is unknown whether the device has finished. */
 static void
 run_here (Task *task)
 {
-  gboolean ok = TRUE;
-  guint i;
+  gint64 since = g_get_monotonic_time ();
+  gboolean can = FALSE;
 
-  if (g_atomic_int_get (&all.is_over)) {
-    g_mutex_lock (&all.lock);
-    keep_locked (task);
-    g_mutex_unlock (&all.lock);
-    return;
-  }
-  for (i = 0; task->fences && i < task->fences->len; i++)
-    ok = gst_vkgdr_fence_wait (g_ptr_array_index (task->fences, i), NULL) && ok;
-  if (ok || gst_vkgdr_context_synchronize (task->context, NULL)
-      || gst_vkgdr_health_is_lost (
-          gst_vkgdr_context_get_health (task->context))) {
+  while (!g_atomic_int_get (&all.is_over) && task->due == 0
+         && !(can = can_run (task))
+         && gst_vkgdr_health_pause (
+             gst_vkgdr_context_get_health (task->context), since, NULL))
+    ;
+  if (can) {
     task_run (task);
     return;
   }
-  GST_WARNING ("memory that the device may still use is never freed");
-  report_lost (task);
+  if (!g_atomic_int_get (&all.is_over)) /* then GStreamer cannot log any more */
+    GST_WARNING ("memory that the device may still use is never freed");
+  g_mutex_lock (&all.lock);
+  keep_locked (task);
+  g_mutex_unlock (&all.lock);
 }
 
 void
 gst_vkgdr_reclaim (GstVkgdrContext *context, GPtrArray *fences,
     GDestroyNotify func, gpointer data)
 {
-  Reclaimer *self = reclaimer_of (context);
   Task *task;
 
-  if (is_forked (self))
+  if (is_forked ())
     return;
   task = g_new0 (Task, 1);
   task->context = gst_vkgdr_context_ref_in_background (context);
   task->fences = fences;
   task->func = func;
   task->data = data;
-  if (!push (self, task))
+  if (!push (context, task))
     run_here (task);
 }
 
@@ -447,35 +409,41 @@ gboolean
 gst_vkgdr_reclaim_later (
     GstVkgdrContext *context, gint64 delay, GDestroyNotify func, gpointer data)
 {
-  Reclaimer *self = reclaimer_of (context);
   Task *task;
 
-  if (is_forked (self))
+  if (is_forked ())
     return FALSE;
   task = g_new0 (Task, 1);
   task->due = g_get_monotonic_time () + delay;
   task->func = func;
   task->data = data;
-  if (push (self, task))
+  if (push (context, task))
     return TRUE;
   g_free (task);
   return FALSE;
 }
 
+static guint
+count_waiting_locked (GstVkgdrContext *context)
+{
+  const Reclaimer *self = find_locked (context);
+
+  return self ? self->n_waiting : 0;
+}
+
 gboolean
 gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout)
 {
-  Reclaimer *self = reclaimer_of (context);
   gint64 deadline = g_get_monotonic_time () + timeout;
   gboolean done;
 
-  if (is_forked (self))
+  if (is_forked ())
     return FALSE;
   g_mutex_lock (&all.lock);
-  while (self->n_waiting > 0
-         && g_cond_wait_until (&self->changed, &all.lock, deadline))
+  while (count_waiting_locked (context) > 0
+         && g_cond_wait_until (&all.changed, &all.lock, deadline))
     ;
-  done = self->n_waiting == 0;
+  done = count_waiting_locked (context) == 0;
   g_mutex_unlock (&all.lock);
   return done;
 }

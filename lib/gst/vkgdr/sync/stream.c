@@ -224,32 +224,6 @@ gst_vkgdr_stream_set_kernel_timeout (GstVkgdrStream *stream, guint timeout)
   g_atomic_int_set (&stream->limit, MIN (timeout, G_MAXINT));
 }
 
-/**
- * gst_vkgdr_stream_is_done:
- * @stream: a stream
- *
- * Does not block.
- *
- * Returns: whether all work queued so far is done; %TRUE if the device failed,
- *   because it does no more work then
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_stream_is_done (GstVkgdrStream *stream)
-{
-  CUresult result;
-
-  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), TRUE);
-
-  if (!gst_vkgdr_context_push (stream->context, NULL))
-    return TRUE;
-  result = gst_vkgdr_context_get_driver (stream->context)
-               ->cuStreamQuery (stream->handle);
-  gst_vkgdr_context_pop (stream->context);
-  return result != CUDA_ERROR_NOT_READY;
-}
-
 /* --- for other files ----------------------------------------------------- */
 
 gboolean

@@ -9,13 +9,9 @@
 #ifndef __GST_VKGDR_STREAM_PRIVATE_H__
 #define __GST_VKGDR_STREAM_PRIVATE_H__
 
-#include <gst/vkgdr/gstvkgdrstream.h>
-
-#include "device/device-private.h"
+#include "sync/sync-private.h"
 
 G_BEGIN_DECLS
-
-typedef struct _GstVkgdrLaunch GstVkgdrLaunch;
 
 struct _GstVkgdrStream {
   GstObject parent;
@@ -34,8 +30,7 @@ struct _GstVkgdrStream {
   GError *error; /* why it failed, or NULL; under the object lock */
 };
 
-/* A kernel, from just before its launch until it has ended. See sync/launch.h.
- */
+/* A kernel, from just before its launch until it has ended. */
 struct _GstVkgdrLaunch {
   GstVkgdrStream *stream; /* a reference */
   const gchar *kernel;    /* interned */

@@ -4,7 +4,8 @@
  * which docs/architecture.md calls rooms
  *
  * Streams, fences, launches, the order of accesses to a memory, and a thread
- * that waits for fences. Knows nothing of memory.
+ * that waits for fences. Knows nothing of memory. Thread-safe, except
+ * GstVkgdrOrder.
  */
 
 #ifndef __GST_VKGDR_SYNC_PRIVATE_H__
@@ -12,9 +13,230 @@
 
 #include <gst/vkgdr/gstvkgdrstream.h>
 
-#include "sync/fence.h"
-#include "sync/launch.h"
-#include "sync/order.h"
-#include "sync/reclaim.h"
+#include "device/device-private.h"
+
+G_BEGIN_DECLS
+
+/* --- fence.c: points of a stream that can be waited for ---------------------
+ *
+ * A fence is an event that has been recorded behind the work. It is pending,
+ * reached or lost. A fence is lost if the driver could not be queried. It is
+ * then unknown whether the device still uses the memory that the fence
+ * protects, so a lost fence is never treated as reached.
+ */
+
+typedef enum {
+  GST_VKGDR_FENCE_PENDING,
+  GST_VKGDR_FENCE_REACHED,
+  GST_VKGDR_FENCE_LOST
+} GstVkgdrFenceState;
+
+/* Does not block. @error is set if the fence is lost. Without @error, only
+ * queries the driver, and does not change the health of the context, so locks
+ * may be held. */
+GstVkgdrFenceState gst_vkgdr_fence_get_state (
+    GstVkgdrFence *fence, GError **error);
+
+/* The state of all of @fences (nullable) together: pending as long as one of
+ * them is, otherwise lost if one of them is lost. */
+GstVkgdrFenceState gst_vkgdr_fences_get_state (GPtrArray *fences);
+
+/* If the fence is lost: makes its stream fail, so that an element can post the
+ * error. If the device has failed, only takes note of that: the kernels that
+ * may be the cause make their streams fail. Must be called without a lock. */
+void gst_vkgdr_fence_report_lost (GstVkgdrFence *fence);
+
+/* Records a fence behind all work that is queued on @handle, a stream of
+ * @context that belongs to another library. */
+GstVkgdrFence *gst_vkgdr_fence_new_on (
+    GstVkgdrContext *context, CUstream handle, GError **error);
+
+/* A fence behind all work that is queued on any stream of the CUDA context,
+ * including those of other libraries. NULL if the driver cannot record it:
+ * drivers before CUDA 12.5 cannot, and no driver can while a stream is
+ * captured. */
+GstVkgdrFence *gst_vkgdr_fence_new_on_all (GstVkgdrContext *context);
+
+/* A fence for work on undeclared streams behind which the driver cannot record
+ * one. */
+GstVkgdrFence *gst_vkgdr_fence_new_lost (GstVkgdrContext *context);
+
+GstVkgdrContext *gst_vkgdr_fence_get_context (GstVkgdrFence *fence);
+
+/* Makes work that is queued on @handle, a stream of @context, from now on wait
+ * for the fence. Does nothing if the fence was recorded on the same stream.
+ * @stream is the object for @handle, or NULL if the stream belongs to another
+ * library. */
+gboolean gst_vkgdr_fence_precede (GstVkgdrFence *fence,
+    GstVkgdrContext *context, CUstream handle, GstVkgdrStream *stream,
+    GError **error);
+
+/* --- launch.c: launches of kernels, and their time limits -------------------
+ *
+ * A launch is watched until its kernel has ended, so that an error of the
+ * device names the kernel, and is posted by its element. If its stream has a
+ * time limit, the time of the kernel begins when the fence in front of it is
+ * reached, and ends with the fence behind it. A kernel that exceeds its limit
+ * makes its own stream fail. Other streams, allocations and frees go on.
+ *
+ * There is one list of all launches. The reclaim threads check it from time to
+ * time.
+ */
+
+typedef struct _GstVkgdrLaunch GstVkgdrLaunch;
+
+/* This function and gst_vkgdr_launch_end () must be called around a call that
+ * queues a kernel, without a lock.
+ *
+ * Waits while many kernels of the stream are in flight, because the driver
+ * would block for ever behind one that does not end. FALSE with @error set if
+ * the stream has failed, or if no thread can be created to watch the kernel.
+ * Without a limit, it does not wait, and does not need a thread. @kernel must
+ * be interned. @launch is for gst_vkgdr_launch_end (), and may be NULL. */
+gboolean gst_vkgdr_launch_begin (GstVkgdrStream *stream, const gchar *kernel,
+    GstVkgdrLaunch **launch, GError **error);
+
+/* @ok: whether the kernel was queued. If so, its time ends with the next fence
+ * that is recorded on the stream. */
+void gst_vkgdr_launch_end (GstVkgdrLaunch *launch, gboolean ok);
+
+/* Checks all launches now: forgets those that have ended, and makes streams
+ * fail, that of the first launch first. When it returns, the elements of these
+ * streams have posted their errors, even if other threads check, too. Must be
+ * called without a lock. */
+void gst_vkgdr_launch_check_all (void);
+
+/* --- order.c: the order in which the CPU and streams access a memory --------
+ *
+ * Stores of the CPU through the window are not ordered by streams, and streams
+ * do not wait for each other. So each memory has fences: `written` is reached
+ * when the content is on the device, and each stream that reads the memory adds
+ * one to `readers`. An order does not know what is written or read.
+ *
+ * Not thread-safe: the memory's lock must be held. Only gst_vkgdr_order_wait ()
+ * waits.
+ */
+
+typedef struct {
+  GstVkgdrContext *context; /* of the memory; not a reference */
+  GstVkgdrFence *written;   /* NULL if the content is on the device */
+  GPtrArray *readers;       /* of GstVkgdrFence; NULL before the first one */
+  guint64 unknown_uses;     /* count of uses on undeclared streams */
+  guint64 settled_uses;     /* how many of these were waited for */
+  GError *lost; /* why the content did not reach the device, or NULL */
+} GstVkgdrOrder;
+
+void gst_vkgdr_order_init (GstVkgdrOrder *order, GstVkgdrContext *context);
+
+/* Ends the order. Returns the fences that may still be pending; the caller owns
+ * the array of GstVkgdrFence. NULL if there are none. One of them is lost if
+ * the memory was used on undeclared streams, and the driver has no fence for
+ * them.
+ */
+GPtrArray *gst_vkgdr_order_finish (GstVkgdrOrder *order);
+
+/* Waits on the CPU for everything that an access with @flags has to follow.
+ * @lock is the memory's, which is released meanwhile. FALSE with @error set if
+ * the wait failed, or the content is lost. */
+gboolean gst_vkgdr_order_wait (
+    GstVkgdrOrder *order, GMutex *lock, GstMapFlags flags, GError **error);
+
+/* FALSE with @error set if the content did not reach the device. The next user
+ * of the content gets this error, since an unmap cannot fail. */
+gboolean gst_vkgdr_order_check (GstVkgdrOrder *order, GError **error);
+
+/* Whether the memory was used on undeclared streams, and nothing has waited for
+ * that yet. */
+static inline gboolean
+gst_vkgdr_order_has_unknown_use (const GstVkgdrOrder *order)
+{
+  return order->unknown_uses != order->settled_uses;
+}
+
+/* Makes a fence for such uses, if there are any. FALSE if the driver cannot
+ * record it (see gst_vkgdr_fence_new_on_all ()): the CPU has to wait before
+ * work can be queued. */
+gboolean gst_vkgdr_order_settle_unknown (GstVkgdrOrder *order);
+
+/* Makes work that is queued on @handle, a stream of @context, from now on wait
+ * for everything that an access with @flags has to follow. The CPU does not
+ * wait. @stream is the object for @handle, or NULL if the stream belongs to
+ * another library. */
+gboolean gst_vkgdr_order_make_wait (GstVkgdrOrder *order,
+    GstVkgdrContext *context, CUstream handle, GstVkgdrStream *stream,
+    GstMapFlags flags, GError **error);
+
+/* Must be called when the access for which gst_vkgdr_order_make_wait () was
+ * called is queued. @fence (taken) is behind it. NULL if recording the fence
+ * failed: then the next access waits for the whole CUDA context. */
+void gst_vkgdr_order_mark (
+    GstVkgdrOrder *order, GstVkgdrFence *fence, GstMapFlags flags);
+
+/* The same for an access on undeclared streams. All of its work must be queued.
+ */
+void gst_vkgdr_order_mark_unknown_stream (
+    GstVkgdrOrder *order, GstMapFlags flags);
+
+/* Replaces all fences by @fence (taken, nullable), which is behind all earlier
+ * accesses to the memory. */
+void gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence);
+
+/* Whether there is no fence, no use on undeclared streams, and no error. Does
+ * not query fences, so the result may be FALSE although all work is done. */
+static inline gboolean
+gst_vkgdr_order_is_empty (const GstVkgdrOrder *order)
+{
+  return !order->written && !order->readers && !order->lost
+         && !gst_vkgdr_order_has_unknown_use (order);
+}
+
+/* Whether the content is on the device, so that readers do not have to wait. */
+gboolean gst_vkgdr_order_is_written (GstVkgdrOrder *order);
+
+/* Whether all known accesses of the device have ended. */
+gboolean gst_vkgdr_order_is_idle (GstVkgdrOrder *order);
+
+/* --- reclaim.c: driver calls that wait for the device -----------------------
+ *
+ * The driver frees memory, unpins memory and unloads modules only when no
+ * kernel of the CUDA context runs: the call blocks until then. Neither a
+ * streaming thread nor a change of state should wait for kernels. So each
+ * CUDA context has a thread for such calls.
+ *
+ * The thread is created on demand, and ends after some time without work. So it
+ * may be alive when the last pipeline is gone. gst_deinit () frees data that
+ * every use of a GstObject needs, and the exit handlers of the drivers free
+ * data that every driver call needs. So all these threads are ended before
+ * that. The comments call this moment "the end". It comes when gst_deinit ()
+ * releases GStreamer's registry, because GStreamer has no hook for it; and, in
+ * programs that do not call gst_deinit (), in an exit handler, which runs
+ * before those of the drivers, which were registered earlier. The end waits for
+ * a limited time, and leaves open the contexts that are released from then on.
+ * A child of fork () has no such thread and does not wait for it.
+ */
+
+/* Calls @func with @data when all of @fences (taken, nullable) are reached. If
+ * a fence is lost, waits for the whole CUDA context instead. As long as it is
+ * unknown whether the device has finished, @func is not called and the driver
+ * is queried again. @func runs in the reclaim thread, without a lock held. If
+ * no thread can be created, it runs in the calling thread, after waiting. @func
+ * may be called after @context failed; @context is kept alive until then. @func
+ * is not called in a child of fork (), nor late in the exit of the process,
+ * when the drivers may be gone. */
+void gst_vkgdr_reclaim (GstVkgdrContext *context, GPtrArray *fences,
+    GDestroyNotify func, gpointer data);
+
+/* Calls @func with @data in the reclaim thread after @delay microseconds,
+ * without keeping @context alive: @func must own references to what it uses.
+ * Returns FALSE if no thread can be created; then @func is not called. */
+gboolean gst_vkgdr_reclaim_later (
+    GstVkgdrContext *context, gint64 delay, GDestroyNotify func, gpointer data);
+
+/* Waits until everything that was passed to gst_vkgdr_reclaim () before is
+ * done, at most @timeout microseconds. FALSE if it took longer, and in a child
+ * of fork (). */
+gboolean gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout);
+
+G_END_DECLS
 
 #endif /* __GST_VKGDR_SYNC_PRIVATE_H__ */
