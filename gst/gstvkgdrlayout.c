@@ -358,55 +358,16 @@ gst_vkgdr_layout_pack (const GstVideoInfo *info, GstBuffer *frame,
   return TRUE;
 }
 
-/* Returns FALSE if nothing of the region is visible. */
-static gboolean
-clip_region (GstVideoRegionOfInterestMeta *region, const GstVideoInfo *info)
-{
-  guint width = GST_VIDEO_INFO_WIDTH (info);
-  guint height = GST_VIDEO_INFO_HEIGHT (info);
-
-  if (region->x >= width || region->y >= height)
-    return FALSE;
-  region->w = MIN (region->w, width - region->x);
-  region->h = MIN (region->h, height - region->y);
-  return TRUE;
-}
-
-/* The format of the caps, and whether the crop moved the upper left corner. */
-typedef struct {
-  const GstVideoInfo *info;
-  gboolean was_moved;
-} Crop;
-
-/* Removes the crop meta, and metas whose places are wrong or no longer in the
- * picture, such as GstVideoRegionOfInterestMeta. */
-static gboolean
-remove_outdated (GstBuffer *packed, GstMeta **meta, gpointer user_data)
-{
-  GType api = (*meta)->info->api;
-  const Crop *crop = user_data;
-
-  if (api == GST_VIDEO_CROP_META_API_TYPE
-      || (crop->was_moved
-          && gst_meta_api_type_has_tag (
-              api, g_quark_from_static_string (GST_META_TAG_VIDEO_SIZE_STR)))
-      || (api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE
-          && !clip_region ((GstVideoRegionOfInterestMeta *) *meta, crop->info)))
-    *meta = NULL;
-  return TRUE;
-}
-
 GstBuffer *
 gst_vkgdr_layout_new_packed (
     const GstVideoInfo *info, GstBuffer *frame, GstMemory *memory)
 {
-  const GstVideoCropMeta *meta = gst_buffer_get_video_crop_meta (frame);
-  Crop crop = { info, meta && (meta->x > 0 || meta->y > 0) };
   GstBuffer *packed = gst_buffer_new ();
 
   gst_buffer_copy_into (packed, frame, GST_BUFFER_COPY_METADATA, 0, -1);
   GST_BUFFER_FLAG_UNSET (packed, GST_BUFFER_FLAG_TAG_MEMORY);
-  gst_buffer_foreach_meta (packed, remove_outdated, &crop);
+  gst_vkgdr_buffer_crop_metas (
+      packed, frame, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
   gst_buffer_append_memory (packed, memory);
   return packed;
 }

@@ -739,12 +739,30 @@ either_class_init (EitherClass *klass)
   GST_VKGDR_BASE_TRANSFORM_CLASS (klass)->open = either_open;
   GST_VKGDR_BASE_TRANSFORM_CLASS (klass)->close = either_close;
   GST_VKGDR_VIDEO_FILTER_CLASS (klass)->filter_frame = either_filter_frame;
+}
+
+static void
+either_init (Either *self)
+{
+}
+
+/* The same on the CPU. */
+typedef Either EitherCpu;
+typedef EitherClass EitherCpuClass;
+GType either_cpu_get_type (void);
+
+G_DEFINE_TYPE (EitherCpu, either_cpu, TYPE_EITHER)
+
+static void
+either_cpu_class_init (EitherCpuClass *klass)
+{
+  GST_VKGDR_VIDEO_FILTER_CLASS (klass)->filter_frame = NULL;
   GST_VKGDR_VIDEO_FILTER_CLASS (klass)->filter_frame_cpu =
       either_filter_frame_cpu;
 }
 
 static void
-either_init (Either *self)
+either_cpu_init (EitherCpu *self)
 {
 }
 
@@ -761,13 +779,13 @@ TEST_LOOP (subclass, 4)
   guint i, n, k;
 
   test_nvcodec_load ();
-  gst_element_register (NULL, "testeither", GST_RANK_NONE, TYPE_EITHER);
+  gst_element_register (NULL, "testeither", GST_RANK_NONE,
+      __i__ & 1 ? either_cpu_get_type () : TYPE_EITHER);
   get_info (&info, "RGBA", 33, 17);
   for (k = 0; k < G_N_ELEMENTS (launch); k++) {
     g_autoptr (GstHarness) h = gst_harness_new_parse (launch[k]);
     g_autoptr (GstElement) either = gst_harness_find_element (h, "testeither");
 
-    gst_vkgdr_filter_set_use_cpu (GST_VKGDR_FILTER (either), __i__ & 1);
     gst_vkgdr_filter_set_in_place (GST_VKGDR_FILTER (either), (__i__ & 2) != 0);
     gst_harness_set_src_caps (h, gst_video_info_to_caps (&info));
     for (n = 0; n < 6; n++) {

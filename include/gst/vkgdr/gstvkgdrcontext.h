@@ -64,6 +64,9 @@ GST_VKGDR_API
 gpointer gst_vkgdr_context_get_pinned_data (
     GstVkgdrContext *context, GstMemory *memory);
 
+GST_VKGDR_API
+GstContext *gst_vkgdr_context_to_gst_context (GstVkgdrContext *context);
+
 G_END_DECLS
 
 #endif /* __GST_VKGDR_CONTEXT_H__ */

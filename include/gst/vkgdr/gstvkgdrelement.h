@@ -35,9 +35,6 @@ GST_VKGDR_API
 void gst_vkgdr_element_post_pool_errors (
     GstElement *element, GstVkgdrBufferPool *pool);
 
-GST_VKGDR_API
-GstContext *gst_vkgdr_context_to_gst_context (GstVkgdrContext *context);
-
 G_END_DECLS
 
 #endif /* __GST_VKGDR_ELEMENT_H__ */

@@ -25,9 +25,8 @@ G_DECLARE_DERIVABLE_TYPE (
  * @parent_class: the parent class
  * @negotiated: the caps are known or have changed
  * @filter: queues the work on a buffer
- * @filter_cpu: does the work on a buffer with the CPU
  *
- * A subclass has to provide one of @filter and @filter_cpu.
+ * A subclass has to provide @filter.
  *
  * Since: 0.1
  */
@@ -64,8 +63,8 @@ struct _GstVkgdrFilterClass {
    * The base class orders the work with other users of the memory.
    *
    * The function may also map a buffer for the CPU before it queues any work on
-   * it. If it only uses mappings, implement #GstVkgdrFilterClass.filter_cpu
-   * instead.
+   * it. Mapping waits for pending work of the device, and fetches the content;
+   * unmapping sends the written content to the device.
    *
    * Returns: %FALSE with @error set on failure; the element then posts the
    *   error and fails
@@ -74,27 +73,6 @@ struct _GstVkgdrFilterClass {
    */
   gboolean (*filter) (GstVkgdrFilter *filter, GstBuffer *input,
       GstBuffer *output, GstVkgdrStream *stream, GError **error);
-  /**
-   * GstVkgdrFilterClass::filter_cpu:
-   * @filter: a filter
-   * @input: the buffer to read
-   * @output: the buffer to write, or @input: see
-   * gst_vkgdr_filter_set_in_place()
-   * @error: return location for a #GError
-   *
-   * Called instead of #GstVkgdrFilterClass.filter if that is %NULL, or if
-   * gst_vkgdr_filter_set_use_cpu() was called with %TRUE. The function maps the
-   * buffers like any others, and does the work before it returns. Mapping waits
-   * for pending work of the device on the buffer, and fetches its content;
-   * unmapping sends the written content to the device.
-   *
-   * Returns: %FALSE with @error set on failure; the element then posts the
-   *   error and fails
-   *
-   * Since: 0.1
-   */
-  gboolean (*filter_cpu) (GstVkgdrFilter *filter, GstBuffer *input,
-      GstBuffer *output, GError **error);
 
   /*< private >*/
   gpointer _gst_reserved[GST_PADDING];
@@ -102,9 +80,6 @@ struct _GstVkgdrFilterClass {
 
 GST_VKGDR_API
 void gst_vkgdr_filter_set_in_place (GstVkgdrFilter *filter, gboolean in_place);
-
-GST_VKGDR_API
-void gst_vkgdr_filter_set_use_cpu (GstVkgdrFilter *filter, gboolean use_cpu);
 
 G_END_DECLS
 

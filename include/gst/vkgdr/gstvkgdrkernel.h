@@ -78,6 +78,10 @@ GST_VKGDR_API
 gboolean gst_vkgdr_kernel_check_info (const GstVideoInfo *info, GError **error);
 
 GST_VKGDR_API
+void gst_vkgdr_buffer_crop_metas (
+    GstBuffer *cropped, GstBuffer *frame, guint width, guint height);
+
+GST_VKGDR_API
 gboolean gst_vkgdr_kernel_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
     GstBuffer *input, const GstVideoInfo *input_info, GstBuffer *output,
     const GstVideoInfo *output_info, guint64 frame, const GstStructure *params,

@@ -83,8 +83,7 @@ struct _GstVkgdrVideoFilterClass {
    *   gst_vkgdr_filter_set_in_place()
    * @error: return location for a #GError
    *
-   * Called instead of #GstVkgdrVideoFilterClass.filter_frame if that is %NULL,
-   * or if gst_vkgdr_filter_set_use_cpu() was called with %TRUE. Both frames are
+   * Called if #GstVkgdrVideoFilterClass.filter_frame is %NULL. Both frames are
    * mapped for the CPU: the device has finished with them, and the written
    * content is sent to the device after the function has returned.
    *

@@ -16,8 +16,8 @@ from . import _gstvkgdr_layout as layout
 from ._gstvkgdr_base import GLib, GstVkgdr, override
 
 # The functions of the base classes that return an error.
-_GUARDED = ("do_open", "do_negotiated", "do_filter", "do_filter_cpu", "do_set_info",
-            "do_filter_frame", "do_filter_frame_cpu")
+_GUARDED = ("do_open", "do_negotiated", "do_filter", "do_set_info", "do_filter_frame",
+            "do_filter_frame_cpu")
 
 
 def _error_from_exception(error: BaseException, name: str) -> GLib.Error:

@@ -31,7 +31,7 @@
  * Since: 0.1
  */
 
-GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_context_debug);
+GST_DEBUG_CATEGORY (gst_vkgdr_context_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_context_debug
 
 struct _GstVkgdrContext {

@@ -67,6 +67,21 @@ GstVkgdrHealth *gst_vkgdr_context_get_health (GstVkgdrContext *context);
 GstVkgdrContext *gst_vkgdr_context_ref_in_background (GstVkgdrContext *context);
 void gst_vkgdr_context_unref_in_background (GstVkgdrContext *context);
 
+/* Sets *@context, a variable of the caller's, if it is NULL or not on @device.
+ * An element uses the first context that it finds, in GStreamer's usual order:
+ * its own, that of a neighbour, that of the application, and then a new one. A
+ * new one uses the CUDA context of GStreamer's own CUDA elements if there is
+ * one. @may_query: whether to ask the neighbours, which is not possible while
+ * one of them is answered. */
+gboolean gst_vkgdr_context_find (GstElement *element, gint device,
+    gboolean may_query, GstVkgdrContext **context, GError **error);
+
+/* Sets *@context, which must be NULL, to the context in @gst_context if it
+ * belongs to @device, or to any device if that is -1. Returns whether it did.
+ */
+gboolean gst_vkgdr_context_adopt (GstElement *element, GstContext *gst_context,
+    gint device, GstVkgdrContext **context);
+
 /* As gst_vkgdr_context_push (), but returns the driver's error, and does not
  * change the health of the context, so locks may be held. */
 CUresult gst_vkgdr_context_try_push (GstVkgdrContext *context);

@@ -97,17 +97,6 @@ gst_vkgdr_health_set_suspects_func (GstVkgdrSuspectsFunc func)
   g_atomic_pointer_set (&add_suspects, func);
 }
 
-static gboolean
-contains (GPtrArray *names, guint n, const gchar *name)
-{
-  guint i;
-
-  for (i = 0; i < n; i++)
-    if (g_str_equal (g_ptr_array_index (names, i), name))
-      return TRUE;
-  return FALSE;
-}
-
 /* Must be called with the lock held. Returns "kernel "a" of x or kernel "b" of
  * y", which the caller frees; NULL if no kernel is known to run. */
 static gchar *
@@ -116,15 +105,9 @@ name_suspects (GstVkgdrHealth *self)
   GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
   GstVkgdrSuspectsFunc func = g_atomic_pointer_get (&add_suspects);
   gchar *text = NULL;
-  guint n = 0;
 
   if (func)
     func (self->context, names);
-  while (n < names->len)
-    if (contains (names, n, g_ptr_array_index (names, n)))
-      g_ptr_array_remove_index (names, n);
-    else
-      n++;
   if (names->len > 0) {
     g_ptr_array_add (names, NULL);
     text = g_strjoinv (" or ", (gchar **) names->pdata);

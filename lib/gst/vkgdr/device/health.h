@@ -22,8 +22,8 @@ G_BEGIN_DECLS
 typedef struct _GstVkgdrHealth GstVkgdrHealth;
 
 /* Adds the names of the kernels that run in @context, of type gchar *, to
- * @names. Called with the lock of the health held: it must not call functions
- * of this header. */
+ * @names, each once. Called with the lock of the health held: it must not call
+ * functions of this header. */
 typedef void (*GstVkgdrSuspectsFunc) (gpointer context, GPtrArray *names);
 
 /* The health of @context; the caller owns a reference. */

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * element/element.c: how elements share one GstVkgdrContext
- *
- * An element uses the first context that it finds, in GStreamer's usual order:
- * its own, that of a neighbour, that of the application, and then a new one. A
- * new one uses the CUDA context of GStreamer's own CUDA elements if there is
- * one.
+ * element/element.c: the context of an element, and its messages
  */
 
 #include "element/element-private.h"
@@ -24,235 +19,6 @@
  *
  * Since: 0.1
  */
-
-GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_element_debug);
-#define GST_CAT_DEFAULT gst_vkgdr_element_debug
-
-static void
-init_debug (void)
-{
-  static gsize done = 0;
-
-  if (g_once_init_enter (&done)) {
-    GST_DEBUG_CATEGORY_INIT (gst_vkgdr_element_debug, "vkgdrelement", 0,
-        "sharing of vkgdr contexts");
-    g_once_init_leave (&done, 1);
-  }
-}
-
-/**
- * gst_vkgdr_context_to_gst_context:
- * @context: a context
- *
- * Wraps a context in a #GstContext, for other elements, or for an application
- * that sets it on a pipeline with gst_element_set_context().
- *
- * Returns: (transfer full): a persistent #GstContext that carries @context
- *
- * Since: 0.1
- */
-GstContext *
-gst_vkgdr_context_to_gst_context (GstVkgdrContext *context)
-{
-  GstContext *result;
-
-  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
-
-  result = gst_context_new (GST_VKGDR_CONTEXT_TYPE, TRUE);
-  gst_structure_set (gst_context_writable_structure (result), "context",
-      GST_TYPE_VKGDR_CONTEXT, context, NULL);
-  return result;
-}
-
-/* Takes the context from @gst_context if it belongs to @device. */
-static gboolean
-adopt (GstElement *element, GstContext *gst_context, gint device,
-    GstVkgdrContext **context)
-{
-  GstVkgdrContext *found = NULL;
-
-  if (*context
-      || !gst_context_has_context_type (gst_context, GST_VKGDR_CONTEXT_TYPE)
-      || !gst_structure_get (gst_context_get_structure (gst_context), "context",
-          GST_TYPE_VKGDR_CONTEXT, &found, NULL)
-      || !found)
-    return FALSE;
-  if (device >= 0 && gst_vkgdr_context_get_device (found) != device) {
-    GST_DEBUG_OBJECT (element,
-        "%" GST_PTR_FORMAT " does not belong to device %d", found, device);
-    gst_object_unref (found);
-    return FALSE;
-  }
-  GST_INFO_OBJECT (element, "uses %" GST_PTR_FORMAT, found);
-  *context = found;
-  return TRUE;
-}
-
-typedef struct {
-  GstElement *element;
-  GstQuery *query;
-} PeerQuery;
-
-static gboolean
-query_peer (GstElement *element, GstPad *pad, gpointer user_data)
-{
-  PeerQuery *ask = user_data;
-
-  return !gst_pad_peer_query (pad, ask->query); /* FALSE ends the search */
-}
-
-/* Queries the neighbours. If one answers, its context is set on the element,
- * which calls its set_context function. Returns the answer, which the caller
- * owns, or NULL. */
-static GstContext *
-query_neighbours (GstElement *element, const gchar *type)
-{
-  PeerQuery ask = { element, gst_query_new_context (type) };
-  GstContext *found = NULL;
-
-  if (!gst_element_foreach_src_pad (element, query_peer, &ask)
-      || !gst_element_foreach_sink_pad (element, query_peer, &ask)) {
-    gst_query_parse_context (ask.query, &found);
-    if (found) {
-      gst_context_ref (found);
-      gst_element_set_context (element, found);
-    }
-  }
-  gst_query_unref (ask.query);
-  return found;
-}
-
-/* Posts a NEED_CONTEXT message. Bins answer it by setting the contexts that
- * they know, then the application may set one in its handler. Returns the
- * context that was set, which the caller owns, or NULL if the element still has
- * the same context as before. */
-static GstContext *
-request_from_application (GstElement *element, const gchar *type)
-{
-  GstContext *before = gst_element_get_context (element, type);
-  GstContext *after;
-
-  gst_element_post_message (
-      element, gst_message_new_need_context (GST_OBJECT_CAST (element), type));
-  after = gst_element_get_context (element, type);
-  if (after == before)
-    g_clear_pointer (&after, gst_context_unref);
-  g_clear_pointer (&before, gst_context_unref);
-  return after;
-}
-
-/* Takes ownership of @answer (nullable). The element's set_context function may
- * already have set *@context; in this case, @answer is not used. */
-static void
-adopt_answer (GstElement *element, GstContext *answer, gint device,
-    GstVkgdrContext **context)
-{
-  if (!answer)
-    return;
-  adopt (element, answer, device, context);
-  gst_context_unref (answer);
-}
-
-static void
-warn_of_software (GstElement *element)
-{
-  const gchar *why = vkgdr_driver_why_software ();
-
-  if (why)
-    GST_ELEMENT_WARNING (element, RESOURCE, NOT_FOUND,
-        ("No NVIDIA GPU is used: frames are processed by the CPU, slowly."),
-        ("%s. Set VKGDR_DRIVER=software in the environment to select this "
-         "device without this warning.",
-            why));
-}
-
-/* Sets @context to @made (taken), and announces it to other elements. */
-static void
-announce (GstElement *element, GstVkgdrContext *made, GstVkgdrContext **context)
-{
-  GstContext *gst_context = gst_vkgdr_context_to_gst_context (made);
-
-  *context = made;
-  gst_element_set_context (element, gst_context);
-  gst_element_post_message (element,
-      gst_message_new_have_context (GST_OBJECT_CAST (element), gst_context));
-}
-
-/* Looks for a context of GStreamer's own CUDA elements: first on the element,
- * then on its neighbours if @neighbours is TRUE, and then at the application.
- * Returns the context, which the caller owns, or NULL if there is none. */
-static GstContext *
-find_gst_cuda_context (GstElement *element, gboolean neighbours)
-{
-  const gchar *type = GST_VKGDR_CUDA_CONTEXT_TYPE;
-  GstContext *found = gst_element_get_context (element, type);
-
-  if (!found && neighbours)
-    found = query_neighbours (element, type);
-  return found ? found : request_from_application (element, type);
-}
-
-/* Takes ownership of @cuda_context (nullable). If GStreamer's CUDA elements
- * have a CUDA context already, the element shares it, because it could not use
- * memory of another CUDA context. */
-static gboolean
-join_cuda_elements (GstElement *element, GstContext *cuda_context, gint device,
-    GstVkgdrContext **context)
-{
-  GstVkgdrContext *made;
-
-  if (!cuda_context)
-    return FALSE;
-  made = gst_vkgdr_cuda_context_adopt (cuda_context, device);
-  gst_context_unref (cuda_context);
-  if (!made)
-    return FALSE;
-  GST_INFO_OBJECT (element, "shares a CUDA context by %" GST_PTR_FORMAT, made);
-  announce (element, made, context);
-  return TRUE;
-}
-
-static gboolean
-make_context (
-    GstElement *element, gint device, GstVkgdrContext **context, GError **error)
-{
-  GstVkgdrContext *made = gst_vkgdr_context_new (device, error);
-
-  if (!made)
-    return FALSE;
-  if (gst_vkgdr_context_is_software (made))
-    warn_of_software (element);
-  announce (element, made, context);
-  return TRUE;
-}
-
-/* Sets *@context, a variable of the caller's. Must not query the neighbours if
- * this is for the answer to a query of one of them. */
-static gboolean
-find_context (GstElement *element, gint device, gboolean may_query,
-    GstVkgdrContext **context, GError **error)
-{
-  if (*context && device >= 0
-      && gst_vkgdr_context_get_device (*context) != device)
-    gst_clear_object (context);
-  if (!*context && may_query)
-    adopt_answer (element, query_neighbours (element, GST_VKGDR_CONTEXT_TYPE),
-        device, context);
-  if (!*context)
-    adopt_answer (element,
-        request_from_application (element, GST_VKGDR_CONTEXT_TYPE), device,
-        context);
-  /* The context that the element had before it was stopped. */
-  if (!*context)
-    adopt_answer (element,
-        gst_element_get_context (element, GST_VKGDR_CONTEXT_TYPE), device,
-        context);
-  return *context
-         || (gst_vkgdr_cuda_lib_get ()
-             && join_cuda_elements (element,
-                 find_gst_cuda_context (element, may_query), device, context))
-         || make_context (element, device, context, error);
-}
 
 /* --- the last error --------------------------------------------------------
  */
@@ -351,7 +117,6 @@ gst_vkgdr_element_ensure_context (
   g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
   g_return_val_if_fail (context != NULL, FALSE);
 
-  init_debug ();
   set_last_error (element, NULL);
   /* A query, a message or another thread may set a context in the meantime. The
    * first one is used, if it belongs to the device. */
@@ -359,7 +124,7 @@ gst_vkgdr_element_ensure_context (
     GstVkgdrContext *old = gst_vkgdr_element_ref_context (element, context);
     GstVkgdrContext *found = old ? gst_object_ref (old) : NULL;
 
-    ok = find_context (element, device, TRUE, &found, &error);
+    ok = gst_vkgdr_context_find (element, device, TRUE, &found, &error);
     if (ok)
       is_settled = replace_context (element, context, old, found);
     gst_clear_object (&old);
@@ -396,9 +161,9 @@ gst_vkgdr_element_handle_set_context (GstElement *element,
   g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
   g_return_val_if_fail (context != NULL, FALSE);
 
-  init_debug ();
   found = gst_vkgdr_element_ref_context (element, context);
-  if (!found && gst_context && adopt (element, gst_context, device, &found))
+  if (!found && gst_context
+      && gst_vkgdr_context_adopt (element, gst_context, device, &found))
     return replace_context (element, context, NULL, found);
   gst_clear_object (&found);
   return FALSE;
@@ -433,7 +198,7 @@ get_announced_context (
   if (known || device < 0 || GST_STATE (element) < GST_STATE_READY)
     return known;
   /* Without an error: the start of the element will report it. */
-  if (find_context (element, device, FALSE, &known, NULL))
+  if (gst_vkgdr_context_find (element, device, FALSE, &known, NULL))
     replace_context (element, context, NULL, known);
   return gst_vkgdr_element_ref_context (element, context);
 }
@@ -467,7 +232,6 @@ gst_vkgdr_element_handle_context_query (GstElement *element, GstQuery *query,
   g_return_val_if_fail (GST_IS_QUERY (query), FALSE);
   g_return_val_if_fail (context != NULL, FALSE);
 
-  init_debug ();
   if (!is_context_query (query))
     return FALSE;
   known = get_announced_context (element, device, context);
@@ -543,7 +307,6 @@ gst_vkgdr_element_post_error (GstElement *element, const GError *error)
   g_return_if_fail (GST_IS_ELEMENT (element));
   g_return_if_fail (error != NULL);
 
-  init_debug ();
   gst_vkgdr_launch_check_all ();
   if (set_last_error (element, error->message)) {
     GST_DEBUG_OBJECT (element, "repeated error: %s", error->message);

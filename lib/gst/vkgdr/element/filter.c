@@ -9,7 +9,6 @@
  */
 
 #include "element/element-private.h"
-#include "element/filter-private.h"
 #include "kernel/kernel-private.h"
 
 /**
@@ -36,13 +35,13 @@
  * device.
  *
  * If the work can be done in place, gst_vkgdr_filter_set_in_place() saves a
- * buffer. #GstVkgdrFilterClass.filter_cpu is for work on the CPU.
+ * buffer.
  *
  * #GstVkgdrBaseTransform:stats has the fields `frames` and `kernel-time`, both
- * uint64. `kernel-time` is the median of the last times in nanoseconds that the
- * device worked on a buffer; it is 0 before the first result, and if the CPU
- * does the work. If the device has nothing else to do, it includes the time
- * that the CPU needs to launch the kernel, some microseconds. After the first
+ * uint64. `kernel-time` is the median of the last times in nanoseconds from the
+ * begin of the work on a buffer to its end; it is 0 before the first result. If
+ * the device has nothing else to do, it includes the time that the CPU needs to
+ * launch the kernel, some microseconds. After the first
  * measurements, most buffers are not measured, because that costs time.
  *
  * The functions of a subclass are called in the streaming thread.
@@ -59,7 +58,6 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_filter_debug);
 
 typedef struct {
   gint in_place; /* whether allowed; atomic */
-  gint use_cpu;  /* atomic */
 
   gboolean same_caps;     /* the output has the caps of the input */
   gboolean is_video;      /* both are raw video */
@@ -282,20 +280,6 @@ gst_vkgdr_filter_propose_allocation (
 
 /* --- output buffers ------------------------------------------------------ */
 
-/* Whether the planes have the layout that the caps alone define. */
-static gboolean
-has_plain_layout (GstBuffer *buffer, const GstVideoInfo *info)
-{
-  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
-  guint i;
-
-  for (i = 0; meta && i < GST_VIDEO_INFO_N_PLANES (info); i++)
-    if (meta->offset[i] != GST_VIDEO_INFO_PLANE_OFFSET (info, i)
-        || meta->stride[i] != GST_VIDEO_INFO_PLANE_STRIDE (info, i))
-      return FALSE;
-  return TRUE;
-}
-
 /* This is not the opposite of GStreamer's "writable", which means that there is
  * no other owner. */
 static gboolean
@@ -327,7 +311,7 @@ can_be_output (GstVkgdrFilter *self, GstBuffer *buffer)
   if (priv->from_cuda) /* CUDA elements all support GstVideoMeta */
     return gst_vkgdr_cuda_frame_can_change (context, buffer);
   if (priv->is_video && !priv->any_layout
-      && !has_plain_layout (buffer, &priv->in_info))
+      && !gst_vkgdr_buffer_has_default_layout (buffer, &priv->in_info))
     return FALSE;
   return gst_is_vkgdr_buffer_of (buffer, context);
 }
@@ -535,7 +519,7 @@ filter_here (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
 }
 
 static gboolean
-filter_on_device (
+filter (
     GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output, GError **error)
 {
   GstVkgdrStream *stream =
@@ -543,6 +527,12 @@ filter_on_device (
   GstBuffer *copy;
   gboolean ok;
 
+  if (!GST_VKGDR_FILTER_GET_CLASS (self)->filter) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "%s has no function for buffers: implement filter",
+        G_OBJECT_TYPE_NAME (self));
+    return FALSE;
+  }
   if (private_of (self)->from_cuda)
     return filter_here (self, input, output, stream, error);
   if (gst_is_vkgdr_buffer_of (input, gst_vkgdr_stream_get_context (stream)))
@@ -559,45 +549,14 @@ filter_on_device (
   return ok;
 }
 
-/* Begins no access, because mapping orders accesses by itself, for all memory
- * types and devices. */
-static gboolean
-filter_on_cpu (
-    GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output, GError **error)
-{
-  GstVkgdrFilterClass *klass = GST_VKGDR_FILTER_GET_CLASS (self);
-
-  if (!klass->filter_cpu) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "%s has no function for buffers on the CPU: implement filter or "
-        "filter_cpu",
-        G_OBJECT_TYPE_NAME (self));
-    return FALSE;
-  }
-  if (!private_of (self)->from_cuda && !check_buffer (input, error))
-    return FALSE;
-  return klass->filter_cpu (self, input, output, error);
-}
-
-/* An element without a `filter` function works on the CPU. */
-static gboolean
-uses_cpu (GstVkgdrFilter *self)
-{
-  return g_atomic_int_get (&private_of (self)->use_cpu)
-         || !GST_VKGDR_FILTER_GET_CLASS (self)->filter;
-}
-
 static GstFlowReturn
 gst_vkgdr_filter_transform (
     GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
 {
   GstVkgdrFilter *self = GST_VKGDR_FILTER (trans);
   GError *error = NULL;
-  gboolean ok;
 
-  ok = uses_cpu (self) ? filter_on_cpu (self, input, output, &error)
-                       : filter_on_device (self, input, output, &error);
-  if (!ok) {
+  if (!filter (self, input, output, &error)) {
     gst_vkgdr_ensure_error (&error, "The work on a buffer");
     post_error (self, error);
     return GST_FLOW_ERROR;
@@ -704,26 +663,4 @@ gst_vkgdr_filter_set_in_place (GstVkgdrFilter *filter, gboolean in_place)
   g_return_if_fail (GST_IS_VKGDR_FILTER (filter));
 
   g_atomic_int_set (&private_of (filter)->in_place, in_place);
-}
-
-/**
- * gst_vkgdr_filter_set_use_cpu:
- * @filter: a filter that implements #GstVkgdrFilterClass.filter_cpu, or the
- *   function that its base class uses instead
- * @use_cpu: whether the CPU does the work
- *
- * Chooses between #GstVkgdrFilterClass.filter and
- * #GstVkgdrFilterClass.filter_cpu, for an element that implements both. An
- * element with only one of them does not need to call this.
- *
- * May be called from any thread, also while buffers flow.
- *
- * Since: 0.1
- */
-void
-gst_vkgdr_filter_set_use_cpu (GstVkgdrFilter *filter, gboolean use_cpu)
-{
-  g_return_if_fail (GST_IS_VKGDR_FILTER (filter));
-
-  g_atomic_int_set (&private_of (filter)->use_cpu, use_cpu);
 }

@@ -6,10 +6,7 @@
  * Knows nothing of buffers.
  */
 
-#include <gst/vkgdr/gstvkgdrcuda.h>
-#include <gst/vkgdr/gstvkgdrfilter.h>
-
-#include "element/filter-private.h"
+#include "element/element-private.h"
 
 static gpointer parent_class;
 

@@ -119,19 +119,6 @@ map (GstVideoFrame *frame, const GstVideoInfo *info, GstBuffer *buffer,
   return FALSE;
 }
 
-/* A subclass in Python may have no function for frames at all. */
-static gboolean
-check_filter_frame_cpu (GstVkgdrVideoFilter *self, GError **error)
-{
-  if (GST_VKGDR_VIDEO_FILTER_GET_CLASS (self)->filter_frame_cpu)
-    return TRUE;
-  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "%s has no function for frames on the CPU: implement filter_frame or "
-      "filter_frame_cpu",
-      G_OBJECT_TYPE_NAME (self));
-  return FALSE;
-}
-
 static gboolean
 filter_in_place (GstVkgdrVideoFilter *self, GstBuffer *buffer, GError **error)
 {
@@ -148,16 +135,13 @@ filter_in_place (GstVkgdrVideoFilter *self, GstBuffer *buffer, GError **error)
 }
 
 static gboolean
-gst_vkgdr_video_filter_filter_cpu (
-    GstVkgdrFilter *filter, GstBuffer *input, GstBuffer *output, GError **error)
+filter_on_cpu (GstVkgdrVideoFilter *self, GstBuffer *input, GstBuffer *output,
+    GError **error)
 {
-  GstVkgdrVideoFilter *self = GST_VKGDR_VIDEO_FILTER (filter);
   GstVkgdrVideoFilterPrivate *priv = private_of (self);
   GstVideoFrame in, out;
   gboolean ok;
 
-  if (!check_filter_frame_cpu (self, error))
-    return FALSE;
   if (input == output)
     return filter_in_place (self, input, error);
   if (!map (&in, &priv->in_info, input, GST_MAP_READ, error))
@@ -172,31 +156,25 @@ gst_vkgdr_video_filter_filter_cpu (
   return ok;
 }
 
-/* --- the device ---------------------------------------------------------- */
+/* --- GObject ------------------------------------------------------------- */
 
-/* Without a function for the device, the CPU is used, even if
- * gst_vkgdr_filter_set_use_cpu () was called with FALSE. */
+/* A subclass in Python may have no function for frames at all. */
 static gboolean
 gst_vkgdr_video_filter_filter (GstVkgdrFilter *filter, GstBuffer *input,
     GstBuffer *output, GstVkgdrStream *stream, GError **error)
 {
-  GstVkgdrVideoFilterClass *klass = GST_VKGDR_VIDEO_FILTER_GET_CLASS (filter);
+  GstVkgdrVideoFilter *self = GST_VKGDR_VIDEO_FILTER (filter);
+  GstVkgdrVideoFilterClass *klass = GST_VKGDR_VIDEO_FILTER_GET_CLASS (self);
 
-  if (!klass->filter_frame)
-    return gst_vkgdr_video_filter_filter_cpu (filter, input, output, error);
-  return klass->filter_frame (
-      GST_VKGDR_VIDEO_FILTER (filter), input, output, stream, error);
-}
-
-/* --- GObject ------------------------------------------------------------- */
-
-static void
-gst_vkgdr_video_filter_constructed (GObject *object)
-{
-  G_OBJECT_CLASS (parent_class)->constructed (object);
-
-  if (!GST_VKGDR_VIDEO_FILTER_GET_CLASS (object)->filter_frame)
-    gst_vkgdr_filter_set_use_cpu (GST_VKGDR_FILTER (object), TRUE);
+  if (klass->filter_frame)
+    return klass->filter_frame (self, input, output, stream, error);
+  if (klass->filter_frame_cpu)
+    return filter_on_cpu (self, input, output, error);
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "%s has no function for frames: implement filter_frame or "
+      "filter_frame_cpu",
+      G_OBJECT_TYPE_NAME (self));
+  return FALSE;
 }
 
 static void
@@ -204,10 +182,8 @@ gst_vkgdr_video_filter_class_init (GstVkgdrVideoFilterClass *klass)
 {
   GstVkgdrFilterClass *filter_class = GST_VKGDR_FILTER_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->constructed = gst_vkgdr_video_filter_constructed;
   filter_class->negotiated = gst_vkgdr_video_filter_negotiated;
   filter_class->filter = gst_vkgdr_video_filter_filter;
-  filter_class->filter_cpu = gst_vkgdr_video_filter_filter_cpu;
 }
 
 static void

@@ -13,4 +13,14 @@
 #include "kernel/module.h"
 #include "kernel/timer.h"
 
+G_BEGIN_DECLS
+
+/* Returns a buffer with the memory of @buffer (transfer full) and a layout that
+ * a GstVideoCropMeta of @buffer has been applied to, or @buffer itself if it is
+ * not cropped. Returns NULL with @error set (GST_VKGDR_ERROR_ARGUMENT) if the
+ * format does not allow this. */
+GstBuffer *gst_vkgdr_buffer_apply_crop (GstBuffer *buffer, GError **error);
+
+G_END_DECLS
+
 #endif /* __GST_VKGDR_KERNEL_PRIVATE_H__ */

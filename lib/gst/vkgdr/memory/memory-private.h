@@ -71,6 +71,11 @@ GstMemory *gst_vkgdr_memory_take_cuda_wrapper (GstMemory *mem);
  * the freed @mem, or at once if there already is another wrapper. */
 void gst_vkgdr_memory_give_cuda_wrapper (GstMemory *mem, GstMemory *wrapper);
 
+/* Whether the planes are where the caps alone say, in one memory if there is a
+ * GstVideoMeta, as in most frames. */
+gboolean gst_vkgdr_buffer_has_default_layout (
+    GstBuffer *buffer, const GstVideoInfo *info);
+
 /* --- all memories of a buffer at once ------------------------------------- */
 
 /* Like gst_vkgdr_memory_begin_access (), for all memories of a buffer. They

@@ -74,7 +74,7 @@ gst_vkgdr_memory_new (GstAllocator *allocator, GstVkgdrBlocks *blocks,
   self->access = possible_access (block, GST_VKGDR_ACCESS_DIRECT);
   self->host_cached =
       block->host && gst_vkgdr_context_is_host_cached (blocks->context);
-  gst_vkgdr_order_init (&self->order, blocks->context);
+  self->order.context = blocks->context;
   return GST_MEMORY_CAST (self);
 }
 

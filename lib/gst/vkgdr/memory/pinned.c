@@ -80,16 +80,12 @@ static void
 free_piece (GstVkgdrPinned *pinned, Piece *piece)
 {
   Garbage *garbage = g_new0 (Garbage, 1);
-  GPtrArray *fences = NULL;
 
   garbage->context = pinned->context;
   garbage->data = piece->data;
-  if (piece->fence) {
-    fences =
-        g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
-    g_ptr_array_add (fences, piece->fence);
-  }
-  gst_vkgdr_reclaim (pinned->context, fences, free_garbage, garbage);
+  gst_vkgdr_reclaim (pinned->context,
+      piece->fence ? gst_vkgdr_fences_add (NULL, piece->fence) : NULL,
+      free_garbage, garbage);
 }
 
 static gboolean

@@ -196,9 +196,7 @@ get_layout (
       GST_VIDEO_INFO_INTERLACE_MODE (info), meta->width, meta->height);
 }
 
-/* Whether the planes are where the caps alone say, in one memory, as in most
- * frames. */
-static gboolean
+static inline gboolean
 has_default_planes (
     GstBuffer *buffer, const GstVideoMeta *meta, const GstVideoInfo *info)
 {
@@ -214,6 +212,15 @@ has_default_planes (
         || meta->stride[i] != GST_VIDEO_INFO_PLANE_STRIDE (info, i))
       return FALSE;
   return TRUE;
+}
+
+gboolean
+gst_vkgdr_buffer_has_default_layout (
+    GstBuffer *buffer, const GstVideoInfo *info)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+
+  return !meta || has_default_planes (buffer, meta, info);
 }
 
 static gboolean

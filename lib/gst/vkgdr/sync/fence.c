@@ -6,12 +6,11 @@
 #include "sync/stream.h"
 
 struct _GstVkgdrFence {
-  gint refcount;     /* atomic */
   gint state;        /* atomic; a GstVkgdrFenceState; final unless pending */
-  gint result;       /* the CUresult with which it was lost; atomic */
   const gchar *what; /* the call that returned it; atomic */
+  gint result;       /* the CUresult with which it was lost; atomic */
   GstVkgdrContext *context; /* a reference */
-  CUevent event;            /* NULL if it was never recorded */
+  CUevent event;            /* NULL if the driver could not record it */
   GstVkgdrStream *stream;   /* a reference; NULL for a foreign stream */
 };
 
@@ -41,8 +40,7 @@ record (GstVkgdrContext *context, CUstream handle, gboolean on_all,
                     : cuda->cuEventRecord (event, handle);
     if (gst_vkgdr_context_check (context, result,
             on_all ? "cuCtxRecordEvent" : "cuEventRecord", error)) {
-      fence = g_new0 (GstVkgdrFence, 1);
-      fence->refcount = 1;
+      fence = g_atomic_rc_box_new0 (GstVkgdrFence);
       fence->context = gst_object_ref (context);
       fence->event = event;
       fence->stream = stream ? gst_object_ref (stream) : NULL;
@@ -74,9 +72,8 @@ gst_vkgdr_fence_new_on_all (GstVkgdrContext *context)
 GstVkgdrFence *
 gst_vkgdr_fence_new_lost (GstVkgdrContext *context)
 {
-  GstVkgdrFence *fence = g_new0 (GstVkgdrFence, 1);
+  GstVkgdrFence *fence = g_atomic_rc_box_new0 (GstVkgdrFence);
 
-  fence->refcount = 1;
   fence->context = gst_object_ref (context);
   fence->state = GST_VKGDR_FENCE_LOST;
   fence->result = CUDA_ERROR_NOT_SUPPORTED;
@@ -144,8 +141,21 @@ gst_vkgdr_fence_ref (GstVkgdrFence *fence)
 {
   g_return_val_if_fail (fence != NULL, NULL);
 
-  g_atomic_int_inc (&fence->refcount);
-  return fence;
+  return g_atomic_rc_box_acquire (fence);
+}
+
+/* The event can be reused even if it is pending: a stream that waits for it
+ * waits for what was recorded at that time, and a later record does not change
+ * that. */
+static void
+fence_clear (gpointer data)
+{
+  GstVkgdrFence *fence = data;
+
+  if (fence->event)
+    gst_vkgdr_context_give_event (fence->context, fence->event);
+  gst_clear_object (&fence->stream);
+  gst_object_unref (fence->context);
 }
 
 /**
@@ -161,16 +171,7 @@ gst_vkgdr_fence_unref (GstVkgdrFence *fence)
 {
   g_return_if_fail (fence != NULL);
 
-  if (!g_atomic_int_dec_and_test (&fence->refcount))
-    return;
-  /* The event can be reused even if it is pending: a stream that waits for it
-   * waits for what was recorded at that time, and a later record does not
-   * change that. */
-  if (fence->event)
-    gst_vkgdr_context_give_event (fence->context, fence->event);
-  gst_clear_object (&fence->stream);
-  gst_object_unref (fence->context);
-  g_free (fence);
+  g_atomic_rc_box_release_full (fence, fence_clear);
 }
 
 GstVkgdrContext *
@@ -249,6 +250,17 @@ gst_vkgdr_fence_get_state (GstVkgdrFence *fence, GError **error)
   if (error && g_atomic_int_get (&fence->state) == GST_VKGDR_FENCE_LOST)
     set_lost_error (fence, error);
   return g_atomic_int_get (&fence->state);
+}
+
+/* Many memories are small and short-lived and never have a fence. */
+GPtrArray *
+gst_vkgdr_fences_add (GPtrArray *fences, GstVkgdrFence *fence)
+{
+  if (!fences)
+    fences =
+        g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
+  g_ptr_array_add (fences, fence);
+  return fences;
 }
 
 GstVkgdrFenceState
@@ -337,6 +349,16 @@ gst_vkgdr_fence_precede (GstVkgdrFence *fence, GstVkgdrContext *context,
   return gst_vkgdr_context_check (context, result, "cuStreamWaitEvent", error);
 }
 
+/* Takes @fence (nullable). */
+static gboolean
+wait_and_unref (GstVkgdrFence *fence, GError **error)
+{
+  gboolean ok = fence && gst_vkgdr_fence_wait (fence, error);
+
+  g_clear_pointer (&fence, gst_vkgdr_fence_unref);
+  return ok;
+}
+
 /**
  * gst_vkgdr_stream_synchronize:
  * @stream: a stream
@@ -351,17 +373,9 @@ gst_vkgdr_fence_precede (GstVkgdrFence *fence, GstVkgdrContext *context,
 gboolean
 gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error)
 {
-  GstVkgdrFence *fence;
-  gboolean ok;
-
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  fence = gst_vkgdr_stream_record (stream, error);
-  if (!fence)
-    return FALSE;
-  ok = gst_vkgdr_fence_wait (fence, error);
-  gst_vkgdr_fence_unref (fence);
-  return ok;
+  return wait_and_unref (gst_vkgdr_stream_record (stream, error), error);
 }
 
 /**
@@ -408,16 +422,12 @@ gst_vkgdr_context_synchronize (GstVkgdrContext *context, GError **error)
 {
   GstVkgdrFence *fence;
   CUresult result;
-  gboolean ok;
 
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
 
   fence = gst_vkgdr_fence_new_on_all (context);
-  if (fence) {
-    ok = gst_vkgdr_fence_wait (fence, error);
-    gst_vkgdr_fence_unref (fence);
-    return ok;
-  }
+  if (fence)
+    return wait_and_unref (fence, error);
   /* An older driver: this blocks until the device is idle, and cannot be
    * interrupted. */
   if (!gst_vkgdr_context_check_usable (context, error)

@@ -48,26 +48,26 @@ add_suspects (gpointer cuda_context, GPtrArray *names)
   g_mutex_lock (&lock);
   for (link = launches.head; link; link = link->next) {
     GstVkgdrLaunch *launch = link->data;
+    gchar *name = describe (launch);
 
     if (gst_vkgdr_context_get_cuda_context (launch->stream->context)
-        == cuda_context)
-      g_ptr_array_add (names, describe (launch));
+            == cuda_context
+        && !g_ptr_array_find_with_equal_func (names, name, g_str_equal, NULL))
+      g_ptr_array_add (names, g_steal_pointer (&name));
+    g_free (name);
   }
   g_mutex_unlock (&lock);
 }
 
 static void
-init (void)
+init_locked (void)
 {
-  static gsize done = 0;
-
-  if (!g_once_init_enter (&done))
+  if (scheduled_quark)
     return;
   GST_DEBUG_CATEGORY_INIT (gst_vkgdr_launch_debug, "vkgdrlaunch", 0,
       "watches kernels until they have ended");
   scheduled_quark = g_quark_from_static_string ("gst-vkgdr-launch-check");
   gst_vkgdr_health_set_suspects_func (add_suspects);
-  g_once_init_leave (&done, 1);
 }
 
 static GstVkgdrHealth *
@@ -232,62 +232,58 @@ gst_vkgdr_launch_check_all (void)
 /* --- in the reclaim thread -------------------------------------------------
  */
 
-/* Sets @open to a reference to a stream with a launch behind which no fence was
- * recorded, because its kernel uses no memory of this library; or to NULL.
- * Returns whether @context has launches. */
-static gboolean
-find_launches_locked (GstVkgdrContext *context, GstVkgdrStream **open)
+/* Returns references to the streams of @context with a launch behind which no
+ * fence was recorded, because its kernel uses no memory of this library. NULL
+ * if
+ * @context has no launches. */
+static GPtrArray *
+find_streams_locked (GstVkgdrContext *context)
 {
-  gboolean any = FALSE;
+  GPtrArray *streams = NULL;
   GList *link;
 
-  *open = NULL;
-  for (link = launches.head; link && !*open; link = link->next) {
+  for (link = launches.head; link; link = link->next) {
     GstVkgdrStream *stream = ((GstVkgdrLaunch *) link->data)->stream;
 
     if (stream->context != context)
       continue;
-    any = TRUE;
+    if (!streams)
+      streams = g_ptr_array_new_with_free_func (gst_object_unref);
     GST_OBJECT_LOCK (stream);
-    if (stream->open)
-      *open = gst_object_ref (stream);
+    if (stream->open && !g_ptr_array_find (streams, stream, NULL))
+      g_ptr_array_add (streams, gst_object_ref (stream));
     GST_OBJECT_UNLOCK (stream);
   }
-  return any;
-}
-
-/* Releases the lock meanwhile, because recording may block in the driver.
- * Returns whether @context has launches. */
-static gboolean
-close_launches_locked (GstVkgdrContext *context)
-{
-  GstVkgdrStream *stream;
-  GstVkgdrFence *fence;
-  gboolean any;
-
-  while ((any = find_launches_locked (context, &stream)) && stream) {
-    g_mutex_unlock (&lock);
-    fence = gst_vkgdr_stream_record (stream, NULL);
-    g_clear_pointer (&fence, gst_vkgdr_fence_unref);
-    gst_object_unref (stream);
-    g_mutex_lock (&lock);
-  }
-  return any;
+  return streams;
 }
 
 static gboolean schedule_locked (GstVkgdrContext *context);
 
 static void
+record (gpointer stream, gpointer user_data)
+{
+  GstVkgdrFence *fence = gst_vkgdr_stream_record (stream, NULL);
+
+  g_clear_pointer (&fence, gst_vkgdr_fence_unref);
+}
+
+static void
 check (gpointer user_data)
 {
   GstVkgdrContext *context = user_data;
+  GPtrArray *streams;
 
   gst_vkgdr_launch_check_all ();
   g_mutex_lock (&lock);
   g_object_set_qdata (G_OBJECT (context), scheduled_quark, NULL);
-  if (close_launches_locked (context))
+  streams = find_streams_locked (context);
+  if (streams)
     schedule_locked (context);
   g_mutex_unlock (&lock);
+  if (streams) {
+    g_ptr_array_foreach (streams, record, NULL);
+    g_ptr_array_unref (streams);
+  }
   gst_vkgdr_context_unref_in_background (context);
 }
 
@@ -337,7 +333,6 @@ launch_new (GstVkgdrStream *stream, const gchar *kernel, guint limit,
   GstVkgdrLaunch *launch = g_new0 (GstVkgdrLaunch, 1);
   gboolean ok;
 
-  init ();
   launch->stream = gst_object_ref (stream);
   launch->kernel = kernel;
   launch->limit = limit;
@@ -348,6 +343,7 @@ launch_new (GstVkgdrStream *stream, const gchar *kernel, guint limit,
     GST_OBJECT_FLAG_SET (stream, GST_OBJECT_FLAG_MAY_BE_LEAKED);
   GST_OBJECT_UNLOCK (stream);
   g_mutex_lock (&lock);
+  init_locked ();
   ok = schedule_locked (stream->context);
   if (ok)
     g_queue_push_tail (&launches, launch);
@@ -372,12 +368,7 @@ gst_vkgdr_launch_begin (GstVkgdrStream *stream, const gchar *kernel,
           || !(begin = gst_vkgdr_stream_record (stream, error))))
     return FALSE;
   *launch = launch_new (stream, kernel, limit, begin);
-  if (*launch || limit == 0)
-    return TRUE;
-  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-      "cannot create a thread to watch a kernel. Raise the limit of threads "
-      "(ulimit -u), or set kernel-timeout to 0");
-  return FALSE;
+  return TRUE;
 }
 
 void

@@ -7,28 +7,10 @@
 
 #include "sync/sync-private.h"
 
-void
-gst_vkgdr_order_init (GstVkgdrOrder *order, GstVkgdrContext *context)
-{
-  order->context = context;
-}
-
 static guint
 count_readers (const GstVkgdrOrder *order)
 {
   return order->readers ? order->readers->len : 0;
-}
-
-/* The array is created with the first reader: many memories are small and
- * short-lived and never have one. */
-static GPtrArray *
-add_fence (GPtrArray *fences, GstVkgdrFence *fence)
-{
-  if (!fences)
-    fences =
-        g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
-  g_ptr_array_add (fences, fence);
-  return fences;
 }
 
 /* Lost fences stay, because they must keep the memory from being reused. */
@@ -60,25 +42,6 @@ set_written (GstVkgdrOrder *order, GstVkgdrFence *fence)
   order->written = fence;
 }
 
-/* Forgets the readers that a fence behind all work of the order's CUDA context
- * covers. */
-static void
-forget_own_readers (GstVkgdrOrder *order)
-{
-  guint i = 0;
-
-  while (i < count_readers (order)) {
-    GstVkgdrFence *fence = g_ptr_array_index (order->readers, i);
-
-    if (gst_vkgdr_context_shares (
-            order->context, gst_vkgdr_fence_get_context (fence)))
-      g_ptr_array_remove_index_fast (order->readers, i);
-    else
-      i++;
-  }
-}
-
-/* Replaces all fences of the CUDA context by one behind all its work. */
 gboolean
 gst_vkgdr_order_settle_unknown (GstVkgdrOrder *order)
 {
@@ -89,7 +52,6 @@ gst_vkgdr_order_settle_unknown (GstVkgdrOrder *order)
   fence = gst_vkgdr_fence_new_on_all (order->context);
   if (!fence)
     return FALSE;
-  forget_own_readers (order);
   set_written (order, fence);
   order->settled_uses = order->unknown_uses;
   return TRUE;
@@ -101,10 +63,10 @@ gst_vkgdr_order_finish (GstVkgdrOrder *order)
   GPtrArray *fences;
 
   if (!gst_vkgdr_order_settle_unknown (order))
-    order->readers =
-        add_fence (order->readers, gst_vkgdr_fence_new_lost (order->context));
+    order->readers = gst_vkgdr_fences_add (
+        order->readers, gst_vkgdr_fence_new_lost (order->context));
   if (order->written)
-    order->readers = add_fence (order->readers, order->written);
+    order->readers = gst_vkgdr_fences_add (order->readers, order->written);
   fences = order->readers;
   g_clear_error (&order->lost);
   memset (order, 0, sizeof (*order));
@@ -140,31 +102,23 @@ find_pending (GstVkgdrOrder *order, GstMapFlags flags)
              : NULL;
 }
 
-/* Until the wait has ended, the uses on undeclared streams count, so that other
+/* Waits for @fence (taken), or for the whole CUDA context if it is NULL. Until
+ * the wait has ended, the uses on undeclared streams count, so that other
  * threads wait, too. A use that is added meanwhile still counts then. */
 static gboolean
-wait_for_context (GstVkgdrOrder *order, GMutex *lock, GError **error)
+wait_unlocked (
+    GstVkgdrOrder *order, GstVkgdrFence *fence, GMutex *lock, GError **error)
 {
-  guint64 uses = order->unknown_uses;
+  guint64 uses = fence ? 0 : order->unknown_uses;
   gboolean ok;
 
   g_mutex_unlock (lock);
-  ok = gst_vkgdr_context_synchronize (order->context, error);
+  ok = fence ? gst_vkgdr_fence_wait (fence, error)
+             : gst_vkgdr_context_synchronize (order->context, error);
+  g_clear_pointer (&fence, gst_vkgdr_fence_unref);
   g_mutex_lock (lock);
   if (ok)
     order->settled_uses = MAX (order->settled_uses, uses);
-  return ok;
-}
-
-static gboolean
-wait_for_fence (GstVkgdrFence *fence, GMutex *lock, GError **error)
-{
-  gboolean ok;
-
-  g_mutex_unlock (lock);
-  ok = gst_vkgdr_fence_wait (fence, error);
-  gst_vkgdr_fence_unref (fence);
-  g_mutex_lock (lock);
   return ok;
 }
 
@@ -176,12 +130,12 @@ gst_vkgdr_order_wait (
   gboolean ok = TRUE;
 
   while (ok && gst_vkgdr_order_check (order, error)) {
-    if (!gst_vkgdr_order_settle_unknown (order))
-      ok = wait_for_context (order, lock, error);
-    else if ((fence = find_pending (order, flags)))
-      ok = wait_for_fence (fence, lock, error);
-    else
+    gboolean is_settled = gst_vkgdr_order_settle_unknown (order);
+
+    fence = is_settled ? find_pending (order, flags) : NULL;
+    if (is_settled && !fence)
       return TRUE;
+    ok = wait_unlocked (order, fence, lock, error);
   }
   return FALSE;
 }
@@ -221,7 +175,7 @@ gst_vkgdr_order_mark (
   if (!(flags & GST_MAP_WRITE)) {
     if (count_readers (order) > 0)
       forget_reached_readers (order);
-    order->readers = add_fence (order->readers, fence);
+    order->readers = gst_vkgdr_fences_add (order->readers, fence);
     return;
   }
   /* A writer waits for all readers, so its fence covers theirs as well. */

@@ -108,17 +108,6 @@ task_run (Task *task)
   g_free (task);
 }
 
-/* Makes the streams of lost fences fail, because an element may wait for the
- * memory, for example if its pool has no other buffer. */
-static void
-report_lost (Task *task)
-{
-  guint i;
-
-  for (i = 0; i < task->fences->len; i++)
-    gst_vkgdr_fence_report_lost (g_ptr_array_index (task->fences, i));
-}
-
 /* Replaces the fences of the task by one behind all work of the CUDA context
  * that is queued now. FALSE if the driver cannot record it. */
 static gboolean
@@ -129,19 +118,22 @@ settle (Task *task)
   if (!fence)
     return FALSE;
   g_clear_pointer (&task->fences, g_ptr_array_unref);
-  task->fences =
-      g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
-  g_ptr_array_add (task->fences, fence);
+  task->fences = gst_vkgdr_fences_add (NULL, fence);
   task->is_settled = TRUE;
   return TRUE;
 }
 
-/* A fence of the task is lost. Whether it is known that the device does no more
- * work of the task's context. */
+/* A fence of the task is lost. Makes the streams of such fences fail, because
+ * an element may wait for the memory, for example if its pool has no other
+ * buffer. Returns whether it is known that the device does no more work of the
+ * task's context. */
 static gboolean
 handle_loss (Task *task)
 {
-  report_lost (task);
+  guint i;
+
+  for (i = 0; i < task->fences->len; i++)
+    gst_vkgdr_fence_report_lost (g_ptr_array_index (task->fences, i));
   if (gst_vkgdr_health_is_lost (gst_vkgdr_context_get_health (task->context)))
     return TRUE;
   task->due = g_get_monotonic_time () + LOOK_MAX;
@@ -228,18 +220,16 @@ static void
 work_locked (Reclaimer *self)
 {
   gint64 pause = LOOK_MIN;
-  gboolean is_idle;
 
   while (!has_to_end_locked (self)) {
-    if (run_tasks_locked (self))
+    if (run_tasks_locked (self)) {
       pause = LOOK_MIN;
-    if (has_to_end_locked (self))
-      return;
-    is_idle = g_queue_is_empty (&self->tasks);
+      continue;
+    }
     if (g_cond_wait_until (
             &all.changed, &all.lock, get_next_look_locked (self, pause)))
       continue;
-    if (is_idle && g_queue_is_empty (&self->tasks))
+    if (g_queue_is_empty (&self->tasks))
       return;
     pause = MIN (2 * pause, LOOK_MAX);
   }
@@ -473,14 +463,10 @@ void
 gst_vkgdr_fence_release_later (
     GstVkgdrFence *fence, GstVkgdrFenceFunc func, gpointer user_data)
 {
-  GPtrArray *fences;
-
   g_return_if_fail (fence != NULL);
   g_return_if_fail (func != NULL);
 
-  fences =
-      g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
-  g_ptr_array_add (fences, gst_vkgdr_fence_ref (fence));
-  gst_vkgdr_reclaim (
-      gst_vkgdr_fence_get_context (fence), fences, func, user_data);
+  gst_vkgdr_reclaim (gst_vkgdr_fence_get_context (fence),
+      gst_vkgdr_fences_add (NULL, gst_vkgdr_fence_ref (fence)), func,
+      user_data);
 }

@@ -28,16 +28,11 @@
  * Since: 0.1
  */
 
-GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_stream_debug);
-#define GST_CAT_DEFAULT gst_vkgdr_stream_debug
-
 enum { SIGNAL_FAILED, N_SIGNALS };
 
 static guint signals[N_SIGNALS];
 
-G_DEFINE_TYPE_WITH_CODE (GstVkgdrStream, gst_vkgdr_stream, GST_TYPE_OBJECT,
-    GST_DEBUG_CATEGORY_INIT (
-        gst_vkgdr_stream_debug, "vkgdrstream", 0, "vkgdr streams and fences"))
+G_DEFINE_TYPE (GstVkgdrStream, gst_vkgdr_stream, GST_TYPE_OBJECT)
 
 static void
 gst_vkgdr_stream_finalize (GObject *object)

@@ -37,6 +37,9 @@ typedef enum {
 GstVkgdrFenceState gst_vkgdr_fence_get_state (
     GstVkgdrFence *fence, GError **error);
 
+/* Adds @fence (taken) to @fences, an array that is made if it is NULL. */
+GPtrArray *gst_vkgdr_fences_add (GPtrArray *fences, GstVkgdrFence *fence);
+
 /* The state of all of @fences (nullable) together: pending as long as one of
  * them is, otherwise lost if one of them is lost. */
 GstVkgdrFenceState gst_vkgdr_fences_get_state (GPtrArray *fences);
@@ -88,11 +91,11 @@ typedef struct _GstVkgdrLaunch GstVkgdrLaunch;
 /* This function and gst_vkgdr_launch_end () must be called around a call that
  * queues a kernel, without a lock.
  *
- * Waits while many kernels of the stream are in flight, because the driver
- * would block for ever behind one that does not end. FALSE with @error set if
- * the stream has failed, or if no thread can be created to watch the kernel.
- * Without a limit, it does not wait, and does not need a thread. @kernel must
- * be interned. @launch is for gst_vkgdr_launch_end (), and may be NULL. */
+ * If the stream has a limit, waits while many kernels of the stream are in
+ * flight, because the driver would block for ever behind one that does not end.
+ * FALSE with @error set if the stream has failed. @kernel must be interned.
+ * @launch is for gst_vkgdr_launch_end (); NULL if no thread can be created to
+ * watch the kernel. */
 gboolean gst_vkgdr_launch_begin (GstVkgdrStream *stream, const gchar *kernel,
     GstVkgdrLaunch **launch, GError **error);
 
@@ -117,7 +120,7 @@ void gst_vkgdr_launch_check_all (void);
  * waits.
  */
 
-typedef struct {
+typedef struct {            /* of zeros, except the context */
   GstVkgdrContext *context; /* of the memory; not a reference */
   GstVkgdrFence *written;   /* NULL if the content is on the device */
   GPtrArray *readers;       /* of GstVkgdrFence; NULL before the first one */
@@ -125,8 +128,6 @@ typedef struct {
   guint64 settled_uses;     /* how many of these were waited for */
   GError *lost; /* why the content did not reach the device, or NULL */
 } GstVkgdrOrder;
-
-void gst_vkgdr_order_init (GstVkgdrOrder *order, GstVkgdrContext *context);
 
 /* Ends the order. Returns the fences that may still be pending; the caller owns
  * the array of GstVkgdrFence. NULL if there are none. One of them is lost if
