@@ -407,8 +407,12 @@ gst_vkgdr_upload_pack (GstVkgdrTransfer *transfer, GstBuffer *input,
   }
   memory = gst_vkgdr_allocator_alloc (GST_VKGDR_UPLOAD (transfer)->allocator,
       GST_VIDEO_INFO_SIZE (info), error);
+  /* The padding is cleared, because it may have bytes of another owner. */
   if (memory
-      && !gst_vkgdr_layout_pack (info, frame, memory, stream, &by_cpu, error))
+      && (!gst_vkgdr_memory_fill (
+              memory, 0, GST_VIDEO_INFO_SIZE (info), 0, stream, error)
+          || !gst_vkgdr_layout_pack (
+              info, frame, memory, stream, &by_cpu, error)))
     g_clear_pointer (&memory, gst_memory_unref);
   if (by_cpu)
     *path = GST_VKGDR_PATH_COPIED;
