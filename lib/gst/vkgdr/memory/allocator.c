@@ -202,8 +202,8 @@ gst_vkgdr_allocator_take_error (GstVkgdrAllocator *self)
   return error;
 }
 
-/* GStreamer copies memory that is mapped for writing, instead of sharing it. So
- * a decoder that keeps a frame mapped may push a copy of it. */
+/* Publishes @mem, because the source may still be mapped for writing: GStreamer
+ * copies such a memory instead of sharing it. */
 static gboolean
 copy_content (
     GstMemory *copy, GstMemory *mem, gsize offset, gsize size, GError **error)
@@ -216,8 +216,9 @@ copy_content (
              copy, 0, 0, mem, offset, 0, size, 1, stream, error);
 }
 
-/* The copy does not belong to the pool of @mem, if there is one. It counts as
- * written with the access mode of @mem, but has not its times. */
+/* The copy does not belong to the pool of @mem, if there is one. For
+ * gst_vkgdr_memory_get_write_times(), it has the access mode of @mem, but no
+ * times. */
 static GstMemory *
 copy_memory (GstMemory *mem, gssize offset, gssize size)
 {
@@ -399,9 +400,9 @@ gst_vkgdr_allocator_alloc (
  *
  * Allocates memory like gst_vkgdr_allocator_alloc(), but never in an allocation
  * of the driver that is shared with other memory. So
- * gst_vkgdr_memory_export_fd() can export it, unless it is device-only memory,
- * because there is no window or the window is full. Large memories never share
- * an allocation. A small memory takes more memory of the device than with
+ * gst_vkgdr_memory_export_fd() can export it, unless there is no window or the
+ * window is full, and it is therefore device-only memory. Large memories never
+ * share an allocation. A small memory takes more memory of the device than with
  * gst_vkgdr_allocator_alloc().
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set as

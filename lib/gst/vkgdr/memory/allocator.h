@@ -28,12 +28,12 @@ GstVkgdrAllocator *gst_vkgdr_allocator_new_for_pool (
 gboolean gst_vkgdr_allocator_ensure_open (
     GstVkgdrAllocator *self, GError **error);
 
-/* Returns why the last allocation of gst_allocator_alloc () failed that no
- * caller of this function has got (transfer full), or NULL. */
+/* Returns the error of the last failed gst_allocator_alloc () (transfer full),
+ * and forgets it. Returns NULL if there is none. */
 GError *gst_vkgdr_allocator_take_error (GstVkgdrAllocator *allocator);
 
-/* Makes a memory of @size bytes at @offset in @allocation (taken), which was
- * used on streams that are not known. */
+/* Makes a memory of @size bytes at @offset in @allocation (transfer full),
+ * which was used on undeclared streams. */
 GstMemory *gst_vkgdr_allocator_wrap_allocation (GstVkgdrAllocator *allocator,
     GstVkgdrAllocation *allocation, gsize offset, gsize size);
 

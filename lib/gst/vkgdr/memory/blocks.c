@@ -23,7 +23,7 @@ G_DEFINE_TYPE_WITH_CODE (GstVkgdrBlocks, gst_vkgdr_blocks, G_TYPE_OBJECT,
  * there is no other memory. A kernel rarely runs longer. */
 #define WAIT_TIME (2 * G_TIME_SPAN_SECOND)
 
-/* Must be called without the lock. */
+/* The lock must not be held. */
 static void
 free_allocations (GPtrArray *allocations)
 {
@@ -75,8 +75,8 @@ run_task (gpointer user_data)
   g_free (task);
 }
 
-/* Recycles the parts (taken) in the reclaim thread when the device has finished
- * with them. */
+/* Recycles the parts (transfer full) in the reclaim thread when the device has
+ * finished with them. */
 static void
 recycle_later (GstVkgdrBlocks *self, const GstVkgdrRemains *remains)
 {
@@ -264,7 +264,7 @@ take_from_slabs (GstVkgdrBlocks *self, const GstVkgdrBacking *backing,
 /* Makes a new slab, of @room bytes at most unless @size is larger, and takes a
  * block from it. */
 static gboolean
-grow (GstVkgdrBlocks *self, const GstVkgdrBacking *backing, gsize size,
+add_slab (GstVkgdrBlocks *self, const GstVkgdrBacking *backing, gsize size,
     guint64 room, GstVkgdrBlock *block, GError **error)
 {
   GstVkgdrAllocation *allocation;
@@ -289,31 +289,31 @@ grow (GstVkgdrBlocks *self, const GstVkgdrBacking *backing, gsize size,
 /* @room: the maximum size of a new slab in bytes, unless @size is larger. If
  * there is no memory left, waits for memory that is being freed. */
 static gboolean
-take_of_backing (GstVkgdrBlocks *self, const GstVkgdrBacking *backing,
+take_from_backing (GstVkgdrBlocks *self, const GstVkgdrBacking *backing,
     gsize size, guint64 room, GstVkgdrBlock *block, GError **error)
 {
   if (take_from_slabs (self, backing, size, block)
-      || grow (self, backing, size, room, block, NULL))
+      || add_slab (self, backing, size, room, block, NULL))
     return TRUE;
   GST_INFO ("%p: out of memory: waiting for memory that is being freed", self);
   wait_and_reap (self);
   gst_vkgdr_blocks_trim (self);
   gst_vkgdr_reclaim_drain (self->context, WAIT_TIME);
   return take_from_slabs (self, backing, size, block)
-         || grow (self, backing, size, room, block, NULL)
-         || grow (self, backing, size, 0, block, error);
+         || add_slab (self, backing, size, room, block, NULL)
+         || add_slab (self, backing, size, 0, block, error);
 }
 
 gboolean
 gst_vkgdr_blocks_take_device_only (
     GstVkgdrBlocks *self, gsize size, GstVkgdrBlock *block, GError **error)
 {
-  return take_of_backing (
+  return take_from_backing (
       self, &gst_vkgdr_backing_device, size, G_MAXUINT64, block, error);
 }
 
-/* Returns how many bytes a new slab may have. A pool that grows leaves a
- * quarter of the window for the first buffers of others. */
+/* Returns how many bytes a new slab may have. A pool that already has a slab
+ * leaves a quarter of the window to other pools, for their first buffers. */
 static guint64
 get_room_in_window (GstVkgdrBlocks *self, const vkgdr_device_info *info)
 {
@@ -340,7 +340,7 @@ take_in_window (
   vkgdr_get_device_info (gst_vkgdr_context_get_handle (self->context), &info);
   room = get_room_in_window (self, &info);
   if (size <= room)
-    return take_of_backing (
+    return take_from_backing (
         self, &gst_vkgdr_backing_window, size, room, block, error);
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
       "this pool has used up its share of the window of %" G_GUINT64_FORMAT
@@ -351,8 +351,9 @@ take_in_window (
   return FALSE;
 }
 
-/* Warns only once, since the same is true for every later block. If @full is
- * NULL, the device has no window. */
+/* Logs a warning once, because it applies to all later blocks, too. @full is
+ * the error that says that the window is full, or NULL if the device has no
+ * window. */
 static void
 warn_of_staging (GstVkgdrBlocks *self, const GError *full)
 {
@@ -407,9 +408,9 @@ gst_vkgdr_blocks_take (
       self, size, block, reason ? NULL : &reason);
   if (ok)
     warn_of_staging (self, reason);
-  else if (has_window) /* ignores the pool's share */
-    ok =
-        take_of_backing (self, &gst_vkgdr_backing_window, size, 0, block, NULL);
+  else if (has_window) /* also the part that is reserved for other pools */
+    ok = take_from_backing (
+        self, &gst_vkgdr_backing_window, size, 0, block, NULL);
   if (!ok)
     set_no_memory (self, size, reason, error);
   g_clear_error (&reason);

@@ -79,12 +79,12 @@ gpointer gst_vkgdr_blocks_take_staging (
     GstVkgdrBlocks *self, gsize size, GError **error);
 
 /* Must be called when a block of `pinned` was taken without
- * gst_vkgdr_blocks_take_staging (), so that it goes back to the driver in the
- * end. */
+ * gst_vkgdr_blocks_take_staging (). The timer gives it back to the driver when
+ * it is not used any more. */
 void gst_vkgdr_blocks_start_timer (GstVkgdrBlocks *self);
 
-/* Recycles or frees the parts (taken) when the device has finished with them.
- * Does not wait. */
+/* Recycles or frees the parts (transfer full) when the device has finished with
+ * them. Does not wait. */
 void gst_vkgdr_blocks_retire (
     GstVkgdrBlocks *self, const GstVkgdrRemains *remains);
 

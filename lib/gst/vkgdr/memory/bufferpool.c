@@ -16,11 +16,11 @@
  * @short_description: a pool of buffers in the window
  *
  * Each buffer of the pool has one memory of type %GST_VKGDR_MEMORY_NAME, of an
- * allocator that belongs to the pool: an allocator in the configuration is
- * ignored. So a file descriptor of a buffer gives access to the buffers of this
- * pool and to nothing else. If the
- * caps are raw video, the pool supports all options of #GstVideoBufferPool. For
- * other caps, or none, it allocates buffers of the configured size.
+ * allocator that belongs to the pool. An allocator in the configuration is
+ * ignored, so that an exported file descriptor of a buffer gives access to the
+ * buffers of this pool and to nothing else. If the caps are raw video, the pool
+ * supports all options of #GstVideoBufferPool. For other caps, or none, it
+ * allocates buffers of the configured size.
  *
  * The pool hands out a buffer that the device has finished with, if there is
  * one; otherwise it waits for one. #GstVkgdrBufferPool:access says how writers
@@ -111,8 +111,8 @@ get_subsampling (const GstVideoInfo *info)
   return 1 << shift;
 }
 
-/* Whether @config demands a layout of its own. GStreamer 1.28 always sets the
- * option, and an alignment of zeros demands nothing. */
+/* Whether @config requests an alignment. GStreamer 1.28 always sets the option;
+ * an alignment of zeros is no request. */
 static gboolean
 has_alignment (GstStructure *config)
 {
@@ -200,8 +200,8 @@ gst_vkgdr_buffer_pool_start (GstBufferPool *pool)
   GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
 
   if (parent_class->start (pool)) {
-    /* Each buffer was counted when it was allocated, and when it was released
-     * to the queue. */
+    /* Each buffer was counted twice: when it was allocated, and when it was
+     * released to the queue. */
     self->n_free /= 2;
     return TRUE;
   }
@@ -404,10 +404,11 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
    * The access mode of writers of the pool's buffers. A change takes effect
    * when the next buffer is mapped.
    *
-   * With %GST_VKGDR_ACCESS_AUTO, writers that only write get direct access,
-   * while at most three such pools of the device are active; from four on, the
-   * two oldest do. Writers that read what they write, or that wait for other
-   * elements for more than 15 percent of the time, get staging buffers.
+   * With %GST_VKGDR_ACCESS_AUTO, writers that only write get direct access
+   * while at most three such pools of the device are active. If four or more
+   * are active, only the two oldest ones get direct access. Writers that read
+   * the buffer, or that wait for other elements for more than 15 percent of the
+   * time, get staging buffers.
    *
    * Since: 0.1
    */
@@ -419,9 +420,10 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
    * GstVkgdrBufferPool:textures:
    *
    * Whether planes are aligned for CUDA textures if their strides are aligned.
-   * Needs up to 15 additional rows, 31 or 63 if the rows of a plane are
-   * subsampled by two or four, and %GST_BUFFER_POOL_OPTION_VIDEO_META in the
-   * configuration. Takes effect with the next configuration.
+   * Needs up to 15 additional rows, or up to 31 or 63 if the rows of a plane
+   * are subsampled by two or four. Also needs
+   * %GST_BUFFER_POOL_OPTION_VIDEO_META in the configuration. Takes effect with
+   * the next configuration.
    *
    * Since: 0.1
    */

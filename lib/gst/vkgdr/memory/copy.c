@@ -174,7 +174,8 @@ begin (const Job *job, GstVkgdrStream *stream, GError **error)
              job->to.memory, stream, GST_MAP_WRITE, error);
 }
 
-/* Must be called after a failure, too: part of the work may have been queued.
+/* Must also be called after a failure, because part of the work may have been
+ * queued.
  */
 static gboolean
 end (const Job *job, GstVkgdrStream *stream, GError **error)

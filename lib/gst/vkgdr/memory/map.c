@@ -16,13 +16,14 @@
 /* --- transfers between the staging buffer and the device -------------------
  */
 
-/* Must be called with the lock held, without releasing it since
- * gst_vkgdr_memory_settle (). Queues a transfer of @size bytes between @host,
- * which is pinned, and the block at @offset. Returns a fence behind it, which
- * the caller owns; NULL with @error set on failure. */
+/* Queues a transfer of @size bytes between @host, which is pinned, and the
+ * block at @offset. Must be called after gst_vkgdr_memory_settle_locked (),
+ * without releasing the lock in between. Returns the fence of the transfer,
+ * which the caller owns; NULL with @error set on failure. */
 static GstVkgdrFence *
-copy_async (GstVkgdrMemory *self, GstVkgdrDirection direction, gsize offset,
-    gpointer host, gsize size, GstVkgdrStream *stream, GError **error)
+copy_async_locked (GstVkgdrMemory *self, GstVkgdrDirection direction,
+    gsize offset, gpointer host, gsize size, GstVkgdrStream *stream,
+    GError **error)
 {
   GstVkgdrContext *context = gst_vkgdr_stream_get_context (stream);
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
@@ -56,10 +57,9 @@ copy_async (GstVkgdrMemory *self, GstVkgdrDirection direction, gsize offset,
   return fence;
 }
 
-/* Must be called with the lock held, which is released meanwhile, because
- * making a stream takes long. */
+/* Releases the lock meanwhile, because making a stream takes long. */
 static GstVkgdrStream *
-prepare_stream (
+prepare_stream_locked (
     GstVkgdrMemory *self, GstVkgdrDirection direction, GError **error)
 {
   GstVkgdrStream *stream;
@@ -67,13 +67,12 @@ prepare_stream (
   g_mutex_unlock (&self->lock);
   stream = gst_vkgdr_blocks_get_stream (self->blocks, direction, error);
   g_mutex_lock (&self->lock);
-  return stream && gst_vkgdr_memory_settle (self, error) ? stream : NULL;
+  return stream && gst_vkgdr_memory_settle_locked (self, error) ? stream : NULL;
 }
 
-/* Must be called with the lock held, which is released while memory is
- * allocated. */
+/* Releases the lock while memory is allocated. */
 static gboolean
-ensure_staging (GstVkgdrMemory *self, GError **error)
+ensure_staging_locked (GstVkgdrMemory *self, GError **error)
 {
   gpointer data;
 
@@ -97,35 +96,36 @@ needs_fetch (const GstVkgdrMemory *self)
   return self->device_valid && (!self->staging_valid || self->is_shared);
 }
 
-/* Must be called with the lock held, which is released meanwhile. In this time,
- * another reader may have fetched the content and mapped it. A second transfer
- * would overwrite the bytes that this reader uses. */
+/* Releases the lock meanwhile. In this time, another reader may have fetched
+ * the content and mapped it. Then no transfer is queued, because it would
+ * overwrite the bytes that the other reader uses. */
 static gboolean
-begin_fetch (GstVkgdrMemory *self, GError **error)
+begin_fetch_locked (GstVkgdrMemory *self, GError **error)
 {
-  GstVkgdrStream *stream = prepare_stream (self, GST_VKGDR_DOWNLOAD, error);
+  GstVkgdrStream *stream =
+      prepare_stream_locked (self, GST_VKGDR_DOWNLOAD, error);
 
   if (!stream)
     return FALSE;
   if (self->fetch || !needs_fetch (self)
       || (self->staging_valid && self->cpu_maps > 0))
     return TRUE;
-  self->fetch = copy_async (self, GST_VKGDR_DOWNLOAD, 0, self->staging,
+  self->fetch = copy_async_locked (self, GST_VKGDR_DOWNLOAD, 0, self->staging,
       self->block.size, stream, error);
   return self->fetch != NULL;
 }
 
-/* Must be called with the lock held, which is released while the CPU waits.
- * Fetches the content into the staging buffer, if necessary. */
+/* Fetches the content into the staging buffer, if necessary. Releases the lock
+ * while the CPU waits. */
 static gboolean
-refresh_staging (GstVkgdrMemory *self, GError **error)
+refresh_staging_locked (GstVkgdrMemory *self, GError **error)
 {
   GstVkgdrFence *fetch;
   gboolean ok;
 
   if (!needs_fetch (self))
     return TRUE;
-  if (!begin_fetch (self, error))
+  if (!begin_fetch_locked (self, error))
     return FALSE;
   if (!self->fetch) /* another reader has fetched it in the meantime */
     return TRUE;
@@ -141,15 +141,14 @@ refresh_staging (GstVkgdrMemory *self, GError **error)
   return ok;
 }
 
-/* Must be called with the lock held. Queues a transfer of part of the staging
- * buffer on @stream, which prepare_stream () has returned since the lock was
- * taken.
+/* Queues a transfer of part of the staging buffer on @stream.
+ * prepare_stream_locked () must have returned @stream since the lock was taken.
  */
 static gboolean
-queue_staging (GstVkgdrMemory *self, gsize offset, gsize size,
+queue_staging_locked (GstVkgdrMemory *self, gsize offset, gsize size,
     GstVkgdrStream *stream, GError **error)
 {
-  GstVkgdrFence *fence = copy_async (self, GST_VKGDR_UPLOAD, offset,
+  GstVkgdrFence *fence = copy_async_locked (self, GST_VKGDR_UPLOAD, offset,
       (guint8 *) self->staging + offset, size, stream, error);
 
   if (!fence)
@@ -163,9 +162,9 @@ queue_staging (GstVkgdrMemory *self, gsize offset, gsize size,
  */
 
 static gpointer
-map_host (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
+map_host_locked (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
-  if (!gst_vkgdr_memory_wait (self, flags, error))
+  if (!gst_vkgdr_memory_wait_locked (self, flags, error))
     return NULL;
   if ((flags & GST_MAP_READ)
       && !gst_vkgdr_block_flush (
@@ -174,21 +173,22 @@ map_host (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
   return self->block.host;
 }
 
-/* Must be called with the lock held, which is released meanwhile. Returns the
- * staging buffer for an access with @flags, with the content if there is any.
+/* Returns the staging buffer for an access with @flags, with the content if
+ * there is any. Releases the lock meanwhile.
  */
 static gpointer
-map_staging (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
+map_staging_locked (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
   /* A reader does not wait if the staging buffer has the content. A writer
    * waits first, so that the staging buffer of the last write is free again. */
-  if ((flags & GST_MAP_WRITE) && !gst_vkgdr_memory_wait (self, flags, error))
+  if ((flags & GST_MAP_WRITE)
+      && !gst_vkgdr_memory_wait_locked (self, flags, error))
     return NULL;
-  if (!ensure_staging (self, error))
+  if (!ensure_staging_locked (self, error))
     return NULL;
   if ((flags & GST_MAP_READ) || needs_fetch (self))
     self->keeps_staging = TRUE;
-  if (!refresh_staging (self, error))
+  if (!refresh_staging_locked (self, error))
     return NULL;
   return self->staging;
 }
@@ -207,10 +207,10 @@ uses_host_pointer (const GstVkgdrMemory *self, GstMapFlags flags)
 /* If no staging buffer can be allocated, because there is no host memory left,
  * the writer gets a pointer into the window, if there is one. */
 static gpointer
-map_staged (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
+map_staged_locked (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
   GError *reason = NULL;
-  gpointer data = map_staging (self, flags, &reason);
+  gpointer data = map_staging_locked (self, flags, &reason);
 
   if (data)
     return data;
@@ -221,11 +221,11 @@ map_staged (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
   GST_CAT_WARNING (
       GST_CAT_DEFAULT, "cannot allocate a staging buffer: %s", reason->message);
   g_error_free (reason);
-  return map_host (self, flags, error);
+  return map_host_locked (self, flags, error);
 }
 
-/* Writing a large buffer takes hundreds of times longer than measuring the
- * processor time. */
+/* Measures the processor time of large buffers only: writing one takes hundreds
+ * of times longer than the measurement. */
 static void
 begin_work (GstVkgdrMemory *self, GstMapFlags flags)
 {
@@ -234,9 +234,10 @@ begin_work (GstVkgdrMemory *self, GstMapFlags flags)
           && self->block.size >= GST_VKGDR_BLOCK_LARGE);
 }
 
-/* Must be called for each writer, at the beginning and at the end of its
- * mapping: the memory may be resized meanwhile. Each plane of a frame is mapped
- * separately; the content is sent when the last one is unmapped. */
+/* Adds the range of @mem to the range that was written. Must be called at the
+ * beginning and at the end of each mapping for writing, because the memory may
+ * be resized meanwhile. Each plane of a frame is mapped separately; the content
+ * is sent when the last one is unmapped. */
 static void
 add_dirty (GstVkgdrMemory *self, const GstMemory *mem)
 {
@@ -249,7 +250,7 @@ add_dirty (GstVkgdrMemory *self, const GstMemory *mem)
 }
 
 static gpointer
-map_cpu (GstVkgdrMemory *self, const GstMemory *mem, GstMapFlags flags,
+map_cpu_locked (GstVkgdrMemory *self, const GstMemory *mem, GstMapFlags flags,
     GError **error)
 {
   GstClockTime asked = gst_util_get_timestamp ();
@@ -259,11 +260,11 @@ map_cpu (GstVkgdrMemory *self, const GstMemory *mem, GstMapFlags flags,
    * more access flags than the outer one. */
   if (self->cpu_maps == 0) {
     if (flags & GST_MAP_WRITE)
-      gst_vkgdr_memory_choose_access (self, asked);
+      gst_vkgdr_memory_choose_access_locked (self, asked);
     if (uses_host_pointer (self, flags))
-      data = map_host (self, flags, error);
+      data = map_host_locked (self, flags, error);
     else
-      data = map_staged (self, flags, error);
+      data = map_staged_locked (self, flags, error);
   }
   if (!data)
     return NULL;
@@ -302,8 +303,8 @@ gst_vkgdr_memory_map_full (GstMemory *mem, GstMapInfo *info, gsize maxsize)
 
   g_mutex_lock (&self->lock);
   if (!(info->flags & GST_MAP_VKGDR))
-    data = map_cpu (self, mem, info->flags, &error);
-  else if (gst_vkgdr_memory_wait (self, info->flags, &error))
+    data = map_cpu_locked (self, mem, info->flags, &error);
+  else if (gst_vkgdr_memory_wait_locked (self, info->flags, &error))
     data = (gpointer) (guintptr) self->block.device;
   g_mutex_unlock (&self->lock);
 
@@ -317,26 +318,25 @@ gst_vkgdr_memory_map_full (GstMemory *mem, GstMapInfo *info, gsize maxsize)
   return data;
 }
 
-/* Must be called before publish (), with the lock held, which is released
- * meanwhile. Returns the stream for the transfer of the content; NULL if none
- * is needed, or with @error set. */
+/* Must be called before publish_locked (). Returns the stream for the transfer
+ * of the content; NULL if no transfer is needed, or with @error set on failure.
+ * Releases the lock meanwhile. */
 static GstVkgdrStream *
-prepare_publish (GstVkgdrMemory *self, GError **error)
+prepare_publish_locked (GstVkgdrMemory *self, GError **error)
 {
   if (self->cpu_data != self->staging || self->order.lost)
     return NULL;
-  return prepare_stream (self, GST_VKGDR_UPLOAD, error);
+  return prepare_stream_locked (self, GST_VKGDR_UPLOAD, error);
 }
 
 /* Makes the bytes that the CPU wrote visible to the device, or sends them to it
- * on @stream. @error (taken) is the error of prepare_publish (), or NULL. The
- * lock must not be released between prepare_publish () and this function, and
- * this function does not release it: another thread must not see the memory
- * without its last writer before the transfer is queued, nor give the staging
- * buffer away. */
+ * on @stream. @error (transfer full) is the error of prepare_publish_locked (),
+ * or NULL. The lock must not be released between prepare_publish_locked () and
+ * the end of this function: until the transfer is queued, no other thread may
+ * see that the last writer is gone, or take the staging buffer. */
 static void
-publish (GstVkgdrMemory *self, gsize offset, gsize size, GstVkgdrStream *stream,
-    GError *error)
+publish_locked (GstVkgdrMemory *self, gsize offset, gsize size,
+    GstVkgdrStream *stream, GError *error)
 {
   gboolean is_staged = self->cpu_data == self->staging;
 
@@ -346,7 +346,7 @@ publish (GstVkgdrMemory *self, gsize offset, gsize size, GstVkgdrStream *stream,
     return;
   }
   if (stream) {
-    queue_staging (self, offset, size, stream, &error);
+    queue_staging_locked (self, offset, size, stream, &error);
   } else if (!is_staged) {
     gst_vkgdr_block_flush (&self->block, offset, size, GST_MAP_WRITE, &error);
     gst_vkgdr_memory_set_on_device (self);
@@ -359,15 +359,15 @@ publish (GstVkgdrMemory *self, gsize offset, gsize size, GstVkgdrStream *stream,
   self->order.lost = error;
 }
 
-/* Must be called with the lock held, which is released meanwhile. */
+/* Releases the lock meanwhile. */
 static void
-unmap_writer (GstVkgdrMemory *self, const GstMemory *mem)
+unmap_writer_locked (GstVkgdrMemory *self, const GstMemory *mem)
 {
   GstVkgdrStream *stream = NULL;
   GError *error = NULL;
 
   if (self->cpu_writers == 1)
-    stream = prepare_publish (self, &error);
+    stream = prepare_publish_locked (self, &error);
   self->cpu_maps--;
   self->cpu_writers--;
   add_dirty (self, mem);
@@ -375,14 +375,14 @@ unmap_writer (GstVkgdrMemory *self, const GstMemory *mem)
     g_clear_error (&error);
     return;
   }
-  publish (self, self->dirty_begin, self->dirty_end - self->dirty_begin, stream,
-      error);
+  publish_locked (self, self->dirty_begin, self->dirty_end - self->dirty_begin,
+      stream, error);
   self->dirty_begin = self->dirty_end = 0;
 }
 
-/* Must be called with the lock held, which is released meanwhile. */
+/* Releases the lock meanwhile. */
 static void
-unmap_cpu (GstVkgdrMemory *self, GstMemory *mem, GstMapFlags flags)
+unmap_cpu_locked (GstVkgdrMemory *self, GstMemory *mem, GstMapFlags flags)
 {
   GstVkgdrWork work;
   GstClockTime now;
@@ -391,7 +391,7 @@ unmap_cpu (GstVkgdrMemory *self, GstMemory *mem, GstMapFlags flags)
     self->cpu_maps--;
     return;
   }
-  unmap_writer (self, mem);
+  unmap_writer_locked (self, mem);
   if (self->cpu_maps > 0)
     return;
   now = gst_util_get_timestamp ();
@@ -409,12 +409,13 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
 
   g_mutex_lock (&self->lock);
   if (!(info->flags & GST_MAP_VKGDR)) {
-    unmap_cpu (self, mem, info->flags);
-    /* Then the next frame of any memory can be written to this buffer. So there
-     * are only a few staging buffers, which stay in the CPU's cache. If the CPU
-     * needs the content again, the memory keeps its staging buffer. */
+    unmap_cpu_locked (self, mem, info->flags);
+    /* Gives the staging buffer back, so that the next frame is written to it,
+     * whatever memory that frame has. So a few staging buffers are enough, and
+     * they stay in the CPU's cache. A memory whose content the CPU has needed
+     * keeps its staging buffer. */
     if (!self->keeps_staging && self->written == GST_VKGDR_ACCESS_STAGED)
-      lent = gst_vkgdr_memory_take_staging (self, &fence);
+      lent = gst_vkgdr_memory_take_staging_locked (self, &fence);
   } else {
     gst_vkgdr_order_mark_unknown_stream (&self->order, info->flags);
     if (info->flags & GST_MAP_WRITE)
@@ -425,18 +426,19 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
     gst_vkgdr_pinned_give (self->blocks->pinned, lent, fence);
 }
 
-/* Must be called with the lock held, which is released meanwhile, while the
- * memory is mapped for writing. */
+/* Must be called while the memory is mapped for writing. Releases the lock
+ * meanwhile. */
 static gboolean
-publish_mapped (GstVkgdrMemory *self, const GstMemory *mem, GError **error)
+publish_mapped_locked (
+    GstVkgdrMemory *self, const GstMemory *mem, GError **error)
 {
   gconstpointer data = self->cpu_data;
   GError *reason = NULL;
-  GstVkgdrStream *stream = prepare_publish (self, &reason);
+  GstVkgdrStream *stream = prepare_publish_locked (self, &reason);
 
   /* If the writer has unmapped the memory meanwhile, it has published it. */
   if (self->cpu_writers > 0 && self->cpu_data == data)
-    publish (self, mem->offset, mem->size, stream, reason);
+    publish_locked (self, mem->offset, mem->size, stream, reason);
   else
     g_clear_error (&reason);
   return gst_vkgdr_order_check (&self->order, error);
@@ -469,17 +471,17 @@ gst_vkgdr_memory_publish (GstMemory *memory, GError **error)
   self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
   if (self->cpu_writers > 0)
-    ok = publish_mapped (self, memory, error);
+    ok = publish_mapped_locked (self, memory, error);
   g_mutex_unlock (&self->lock);
   return ok;
 }
 
 /* --- writing without a mapping -------------------------------------------- */
 
-/* Waits until the CPU may write to the block, and counts the content as
- * written. The caller ensures that no other thread uses its memory. But other
- * memories of the same root may have other users. The lock is not needed if
- * there are no such memories. */
+/* Waits until the CPU may write to the block, and marks the content on the
+ * device as current. The caller ensures that no other thread uses its memory.
+ * The lock is only needed if the root has other memories, which may have other
+ * users. */
 static gboolean
 begin_write (GstVkgdrMemory *self, GError **error)
 {
@@ -491,7 +493,7 @@ begin_write (GstVkgdrMemory *self, GError **error)
     return TRUE;
   }
   g_mutex_lock (&self->lock);
-  ok = gst_vkgdr_memory_wait (self, GST_MAP_WRITE, error);
+  ok = gst_vkgdr_memory_wait_locked (self, GST_MAP_WRITE, error);
   if (ok)
     gst_vkgdr_memory_set_on_device (self);
   g_mutex_unlock (&self->lock);
@@ -523,14 +525,14 @@ write_staging (GstVkgdrMemory *self, gsize offset, gconstpointer data,
   gboolean ok;
 
   g_mutex_lock (&self->lock);
-  staging = map_staging (self, GST_MAP_WRITE, error);
+  staging = map_staging_locked (self, GST_MAP_WRITE, error);
   g_mutex_unlock (&self->lock);
   if (!staging)
     return FALSE;
   memcpy (staging + offset, data, size);
   g_mutex_lock (&self->lock);
-  stream = prepare_stream (self, GST_VKGDR_UPLOAD, error);
-  ok = stream && queue_staging (self, offset, size, stream, error);
+  stream = prepare_stream_locked (self, GST_VKGDR_UPLOAD, error);
+  ok = stream && queue_staging_locked (self, offset, size, stream, error);
   g_mutex_unlock (&self->lock);
   return ok;
 }

@@ -38,8 +38,8 @@ gboolean gst_vkgdr_check_rows (gsize offset, gsize pitch, gsize width,
  * mapping does not fetch it. */
 void gst_vkgdr_memory_discard (GstMemory *mem);
 
-/* Replaces all fences of the memory by @fence (taken), which must be behind all
- * accesses to the memory. */
+/* Replaces all fences of the memory by @fence (transfer full), which must have
+ * been recorded after all accesses to the memory. */
 void gst_vkgdr_memory_set_fence (GstMemory *mem, GstVkgdrFence *fence);
 
 /* Makes @stream, a stream of another library, wait for all accesses that an
@@ -47,9 +47,9 @@ void gst_vkgdr_memory_set_fence (GstMemory *mem, GstVkgdrFence *fence);
 gboolean gst_vkgdr_memory_make_wait (
     GstMemory *mem, CUstream stream, GstMapFlags flags, GError **error);
 
-/* Must be called when a stream of another library, which its later users
- * follow, waits for all accesses. Drops the fences, if the memory has no other
- * user and no staging buffer. */
+/* Drops the fences, if the memory has no other user and no staging buffer. Must
+ * be called after a stream of another library was made to wait for all
+ * accesses. Later users of the memory must wait for that stream. */
 void gst_vkgdr_memory_forget_accesses (GstMemory *mem);
 
 /* Like gst_vkgdr_memory_end_access (), with a fence that was recorded for
@@ -67,8 +67,9 @@ void gst_vkgdr_memory_mark_unknown_stream (GstMemory *mem, GstMapFlags flags);
  * one is expensive. */
 GstMemory *gst_vkgdr_memory_take_cuda_wrapper (GstMemory *mem);
 
-/* Gives the wrapper (taken) back. It is freed when the device has finished with
- * the freed @mem, or at once if there already is another wrapper. */
+/* Gives the wrapper (transfer full) back. It is freed when the device has
+ * finished with the freed @mem, or at once if there already is another
+ * wrapper. */
 void gst_vkgdr_memory_give_cuda_wrapper (GstMemory *mem, GstMemory *wrapper);
 
 /* Whether the planes are where the caps alone say, in one memory if there is a
@@ -83,15 +84,15 @@ gboolean gst_vkgdr_buffer_has_default_layout (
 gboolean gst_vkgdr_buffer_begin_access (GstBuffer *buffer,
     GstVkgdrStream *stream, GstMapFlags flags, GError **error);
 
-/* Must be called before the end of an access for writing. The CPU may have
- * written to the memory since the begin of the access, with a transfer on
- * another stream. Makes @stream wait for that transfer, so that work behind a
- * fence of @stream follows it, too. */
+/* Must be called before the end of an access for writing. If the CPU has
+ * written to the memory since the access began, the content is transferred on
+ * another stream. Makes @stream wait for that transfer, so that a fence that is
+ * recorded on @stream covers it, too. */
 gboolean gst_vkgdr_buffer_follow_uploads (
     GstBuffer *buffer, GstVkgdrStream *stream, GError **error);
 
-/* Ends an access to all memories of a buffer: @fence is behind its work. NULL
- * if it could not be recorded: then the next user waits for the whole CUDA
+/* Ends an access to all memories of a buffer. @fence was recorded after its
+ * work, or is NULL if that failed: then the next user waits for the whole CUDA
  * context. */
 void gst_vkgdr_buffer_mark (
     GstBuffer *buffer, GstVkgdrFence *fence, GstMapFlags flags);

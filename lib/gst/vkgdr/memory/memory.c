@@ -144,16 +144,17 @@ gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem)
  */
 
 gboolean
-gst_vkgdr_memory_wait (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
+gst_vkgdr_memory_wait_locked (
+    GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
   return gst_vkgdr_order_wait (&self->order, &self->lock, flags, error);
 }
 
 gboolean
-gst_vkgdr_memory_settle (GstVkgdrMemory *self, GError **error)
+gst_vkgdr_memory_settle_locked (GstVkgdrMemory *self, GError **error)
 {
   return gst_vkgdr_order_settle_unknown (&self->order)
-         || gst_vkgdr_memory_wait (self, GST_MAP_READ, error);
+         || gst_vkgdr_memory_wait_locked (self, GST_MAP_READ, error);
 }
 
 void
@@ -164,7 +165,8 @@ gst_vkgdr_memory_set_on_device (GstVkgdrMemory *self)
 }
 
 gpointer
-gst_vkgdr_memory_take_staging (GstVkgdrMemory *self, GstVkgdrFence **fence)
+gst_vkgdr_memory_take_staging_locked (
+    GstVkgdrMemory *self, GstVkgdrFence **fence)
 {
   if (!self->staging || self->cpu_maps > 0 || self->fetch || self->order.lost
       || !self->turn.policy)
@@ -187,7 +189,7 @@ gst_vkgdr_memory_begin_turn (
 }
 
 void
-gst_vkgdr_memory_choose_access (GstVkgdrMemory *self, GstClockTime now)
+gst_vkgdr_memory_choose_access_locked (GstVkgdrMemory *self, GstClockTime now)
 {
   if (self->turn.policy)
     self->access = possible_access (
@@ -223,7 +225,7 @@ gst_vkgdr_memory_make_wait (
   gboolean ok;
 
   g_mutex_lock (&self->lock);
-  ok = gst_vkgdr_memory_settle (self, error)
+  ok = gst_vkgdr_memory_settle_locked (self, error)
        && gst_vkgdr_order_make_wait (
            &self->order, self->order.context, stream, NULL, flags, error);
   g_mutex_unlock (&self->lock);
@@ -272,7 +274,7 @@ gst_vkgdr_memory_discard (GstMemory *mem)
   gpointer staging;
 
   g_mutex_lock (&self->lock);
-  staging = gst_vkgdr_memory_take_staging (self, &fence);
+  staging = gst_vkgdr_memory_take_staging_locked (self, &fence);
   self->device_valid = self->staging_valid = FALSE;
   self->written = GST_VKGDR_ACCESS_AUTO;
   self->map_time = self->wait_time = 0;
@@ -513,7 +515,7 @@ gst_vkgdr_memory_begin_access (GstMemory *memory, GstVkgdrStream *stream,
   self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
   ok = (!gst_vkgdr_order_has_unknown_use (&self->order)
-           || gst_vkgdr_memory_settle (self, error))
+           || gst_vkgdr_memory_settle_locked (self, error))
        && gst_vkgdr_order_make_wait (&self->order,
            gst_vkgdr_stream_get_context (stream),
            gst_vkgdr_stream_get_handle (stream), stream, flags, error);
@@ -638,7 +640,7 @@ gst_vkgdr_memory_wait_idle (GstMemory *memory, GError **error)
 
   self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
-  ok = gst_vkgdr_memory_wait (self, GST_MAP_READWRITE, error);
+  ok = gst_vkgdr_memory_wait_locked (self, GST_MAP_READWRITE, error);
   g_mutex_unlock (&self->lock);
   return ok;
 }
@@ -693,7 +695,7 @@ gst_vkgdr_memory_wait_written (GstMemory *memory, GError **error)
 
   self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
-  ok = gst_vkgdr_memory_wait (self, GST_MAP_READ, error);
+  ok = gst_vkgdr_memory_wait_locked (self, GST_MAP_READ, error);
   g_mutex_unlock (&self->lock);
   return ok;
 }

@@ -14,7 +14,7 @@
 
 G_BEGIN_DECLS
 
-/* The fields behind `mem` are only used in the root. A memory that
+/* The fields after `mem` are only used in the root. A memory that
  * gst_memory_share () made uses the fields of its parent. */
 typedef struct {
   GstMemory mem;
@@ -38,8 +38,8 @@ typedef struct {
   guint cpu_writers;            /* of these, mappings for writing */
   gpointer cpu_data;            /* the pointer of these mappings */
   GstVkgdrWorkStart work_start; /* of the first of them */
-  gsize dirty_begin; /* range that writers may have written and that */
-  gsize dirty_end;   /* the last one of them must publish; 0, 0: none */
+  gsize dirty_begin; /* the range that writers may have written; the last */
+  gsize dirty_end;   /* writer to unmap publishes it; both 0: none */
 
   /* Statistics of CPU writes since the content was undefined. */
   GstVkgdrAccess written; /* the access mode; AUTO: not written */
@@ -68,48 +68,49 @@ void gst_vkgdr_memory_init_allocator (GstAllocator *allocator);
 /* GstAllocatorClass.free */
 void gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem);
 
-/* Makes a memory of @block (taken), for an allocator with @blocks. */
+/* Makes a memory of @block (transfer full), for an allocator with @blocks. */
 GstMemory *gst_vkgdr_memory_new (GstAllocator *allocator,
     GstVkgdrBlocks *blocks, const GstVkgdrBlock *block, gsize maxsize,
     gsize align, gsize offset, gsize size);
 
-/* Makes a memory of @size bytes at @offset in @allocation (taken), which is not
- * a slab. */
+/* Makes a memory of @size bytes at @offset in @allocation (transfer full),
+ * which is not a slab. */
 GstVkgdrMemory *gst_vkgdr_memory_new_of_allocation (GstAllocator *allocator,
     GstVkgdrBlocks *blocks, GstVkgdrAllocation *allocation, gsize offset,
     gsize size);
 
-/* Must be called when a writer gets the memory. The writer has waited for the
- * time @waited until the device had finished with the memory. @policy will
- * choose the access mode. */
+/* Must be called when a writer gets the memory. @policy then chooses the access
+ * mode. @waited is the time for which the writer has waited until the device
+ * had finished with the memory. */
 void gst_vkgdr_memory_begin_turn (
     GstMemory *mem, GstVkgdrPolicy *policy, GstClockTime waited);
 
-/* Must be called with the lock held, before the memory is mapped for writing at
- * the time @now. Sets the access mode, if a policy chooses it. */
-void gst_vkgdr_memory_choose_access (GstVkgdrMemory *self, GstClockTime now);
+/* Sets the access mode, if a policy chooses it. Must be called before the
+ * memory is mapped for writing at the time @now. */
+void gst_vkgdr_memory_choose_access_locked (
+    GstVkgdrMemory *self, GstClockTime now);
 
-/* Must be called with the lock held, which is released while the CPU waits.
- * Waits for all work that must precede a CPU access with @flags. FALSE with
- * @error set if the wait failed, or the content is lost. */
-gboolean gst_vkgdr_memory_wait (
+/* Waits for all work that must precede a CPU access with @flags. The lock is
+ * released while the CPU waits. FALSE with @error set if the wait failed, or
+ * the content is lost. */
+gboolean gst_vkgdr_memory_wait_locked (
     GstVkgdrMemory *self, GstMapFlags flags, GError **error);
 
-/* Must be called with the lock held, before work is queued on a stream. The CPU
- * only waits, and the lock is only released, if the memory was used on
- * undeclared streams and the driver cannot record a fence for them: usually
- * because it is older than CUDA 12.5. */
-gboolean gst_vkgdr_memory_settle (GstVkgdrMemory *self, GError **error);
+/* Must be called before work is queued on a stream. If the memory was used on
+ * undeclared streams, and the driver cannot record a fence for them, usually
+ * because it is older than CUDA 12.5, the lock is released and the CPU waits
+ * for them. */
+gboolean gst_vkgdr_memory_settle_locked (GstVkgdrMemory *self, GError **error);
 
 /* Must be called when the content on the device is newer than that of the
  * staging buffer. */
 void gst_vkgdr_memory_set_on_device (GstVkgdrMemory *self);
 
-/* Must be called with the lock held. Takes the staging buffer away from a
- * memory of a pool, and sets @fence to the fence behind the last transfer from
- * it, or NULL. The caller gives both to gst_vkgdr_pinned_give (). Returns NULL
- * if there is none, or it is in use. */
-gpointer gst_vkgdr_memory_take_staging (
+/* Takes the staging buffer away from a memory of a pool, and sets @fence to
+ * that of the last transfer from the buffer, or leaves it unchanged. The caller
+ * gives both to gst_vkgdr_pinned_give (). Returns NULL if the memory has no
+ * staging buffer, or still needs it. */
+gpointer gst_vkgdr_memory_take_staging_locked (
     GstVkgdrMemory *self, GstVkgdrFence **fence);
 
 /* --- map.c --- */

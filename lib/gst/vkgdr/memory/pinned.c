@@ -94,11 +94,11 @@ is_idle (const Piece *piece)
   return !piece->fence || gst_vkgdr_fence_is_signaled (piece->fence);
 }
 
-/* Must be called with the lock held. Takes the smallest kept piece that is
- * idle, and has at least @size and at most twice @size bytes. If several have
- * the same size, takes the last one. */
+/* Takes the smallest kept piece that is idle and has at least @size and at most
+ * twice @size bytes. If several have the same size, takes the one that was
+ * given back last. */
 static gpointer
-take_kept (GstVkgdrPinned *pinned, gsize size)
+take_kept_locked (GstVkgdrPinned *pinned, gsize size)
 {
   gsize best_size = G_MAXSIZE;
   gint best = -1, i;
@@ -132,7 +132,7 @@ gst_vkgdr_pinned_take (GstVkgdrPinned *pinned, gsize size, GError **error)
   size = (MAX (size, 1) + GST_VKGDR_PAGE_ALIGNMENT - 1)
          / GST_VKGDR_PAGE_ALIGNMENT * GST_VKGDR_PAGE_ALIGNMENT;
   g_mutex_lock (&pinned->lock);
-  data = take_kept (pinned, size);
+  data = take_kept_locked (pinned, size);
   g_mutex_unlock (&pinned->lock);
   if (data)
     return data;
@@ -146,7 +146,7 @@ gst_vkgdr_pinned_take (GstVkgdrPinned *pinned, gsize size, GError **error)
   gst_vkgdr_context_pop (pinned->context);
   if (!data)
     return NULL;
-  memset (data, 0, size); /* the driver may have used it for something else */
+  memset (data, 0, size); /* it must not contain bytes of an earlier use */
 
   g_mutex_lock (&pinned->lock);
   g_hash_table_insert (pinned->out, data, GSIZE_TO_POINTER (size));

@@ -32,7 +32,8 @@ void gst_vkgdr_pinned_unref (GstVkgdrPinned *pinned);
 gpointer gst_vkgdr_pinned_take (
     GstVkgdrPinned *pinned, gsize size, GError **error);
 
-/* Gives @data back. It is reused when @fence (nullable, taken) is reached. */
+/* Gives @data back. It is reused when @fence (nullable, transfer full) is
+ * reached. */
 void gst_vkgdr_pinned_give (
     GstVkgdrPinned *pinned, gpointer data, GstVkgdrFence *fence);
 

@@ -11,14 +11,14 @@ GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_memory_debug);
 
 #define PINNED_MEMORY_TYPE "VkgdrPinnedMemory"
 
-/* The fields behind `mem` are only used in the root. */
+/* The fields after `mem` are only used in the root. */
 typedef struct {
   GstMemory mem;
 
   GstVkgdrPinned *pinned;
   guint8 *data;
   GMutex lock;
-  GstVkgdrFence *expected; /* behind pending transfers to it, or NULL */
+  GstVkgdrFence *expected; /* recorded after the pending transfers, or NULL */
 } PinnedMemory;
 
 #define GST_TYPE_VKGDR_PINNED_ALLOCATOR (gst_vkgdr_pinned_allocator_get_type ())
@@ -118,8 +118,8 @@ gst_vkgdr_pinned_allocator_init (GstVkgdrPinnedAllocator *self)
   allocator->mem_unmap = pinned_memory_unmap;
   allocator->mem_share = pinned_memory_share;
   allocator->mem_is_span = gst_vkgdr_share_is_span;
-  /* So GStreamer makes a copy in system memory: there is no transfer that
-   * pinning would speed up. */
+  /* With this flag, GStreamer copies to system memory. A copy needs no pinned
+   * memory, because it is not transferred. */
   GST_OBJECT_FLAG_SET (self, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
 }
 

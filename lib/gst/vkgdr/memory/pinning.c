@@ -33,12 +33,12 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_pinning_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_pinning_debug
 
 /* Microseconds between two checks for memories without another owner. A check
- * compares one number for each pinned memory, and nothing waits for it. */
+ * is cheap: it reads one reference count for each pinned memory. */
 #define LOOK_INTERVAL (50 * G_TIME_SPAN_MILLISECOND)
 
-/* The bytes of a system memory begin behind the GstMemory, at a distance of at
- * most this many bytes plus the alignment. That is the size of the structure of
- * GStreamer's system allocator, with room for later versions. */
+/* The bytes of a system memory follow the GstMemory in the same allocation.
+ * They begin at most this many bytes, plus the alignment, after its start.
+ * GStreamer's structure is smaller; later versions may have a larger one. */
 #define STRUCTURE_MAX_SIZE 1024
 
 typedef enum { SEEN_ONCE, PINNING, PINNED, CANNOT_PIN } State;
@@ -147,9 +147,8 @@ unpin_unused_later (GstVkgdrContext *context)
     gst_vkgdr_context_unref_in_background (context);
 }
 
-/* Must be called with the lock held. */
 static gboolean
-has_pins (GstVkgdrContext *context)
+has_pins_locked (GstVkgdrContext *context)
 {
   guint i;
 
@@ -165,7 +164,7 @@ remember (Pin *pin)
   gboolean first;
 
   g_mutex_lock (&lock);
-  first = !has_pins (pin->context);
+  first = !has_pins_locked (pin->context);
   g_ptr_array_add (pins, pin);
   g_mutex_unlock (&lock);
   if (first)
@@ -188,8 +187,9 @@ is_in_one_piece (GstMemory *memory, const guint8 *data)
          && data > begin && data <= begin + STRUCTURE_MAX_SIZE + memory->align;
 }
 
-/* Makes a separate mapping, which is kept. DMA buffers are not mapped: they
- * need calls around each access, and may not be ordinary memory. */
+/* Maps the file of @memory once more, for as long as the memory lives. Refuses
+ * DMA buffers, which need calls around each access, and may not be ordinary
+ * memory. */
 static guint8 *
 map_file (GstMemory *memory)
 {
@@ -337,9 +337,10 @@ count_use (GstMemory *memory, gboolean *is_second_time)
  * @memory: any memory that the CPU can map
  *
  * Pins @memory for fast and asynchronous transfers if it is used repeatedly: a
- * memory, or the root of a shared part, is pinned with the second call. Memory
- * whose address may get other pages cannot be pinned. Memory stays pinned until
- * it is freed.
+ * memory, or the root of a shared part, is pinned with the second call. Only
+ * memory whose address keeps its physical pages can be pinned: system memory of
+ * GStreamer, and memory of a file descriptor. It stays pinned until it is
+ * freed.
  *
  * The result is an address for DMA only. It may differ from the address of a
  * mapping of @memory, but the bytes are the same. Keep @memory mapped during

@@ -10,37 +10,45 @@
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_policy_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_policy_debug
 
-/* Buffers after which a writer is judged: a quarter of a second of a live
- * source, and less of a fast one. The first ones take longer, because caches
+/* The number of staged buffers that are measured before a direct one is tried,
+ * and the number of buffers after which rule 3 is applied. A live source writes
+ * them in a quarter of a second. The first buffers take longer, because caches
  * are cold. */
 #define SAMPLE 16
 
-/* Buffers. One slow buffer may be an accident, such as an interrupted thread.
+/* The number of direct buffers that are tried. A single one may be slow for
+ * another reason, such as an interrupted thread.
  */
 #define TRIALS 2
 
 /* A direct buffer is slow if it takes this many times longer than a staged one.
- * On an H200, a thread stores 10 GB/s into the window, and loads 0.06 GB/s. */
+ * On an H200, a thread writes 10 GB/s to the window with ordinary stores, and
+ * reads 0.06 GB/s. */
 #define SLOW 8
 
-/* Nanoseconds. A shorter time is no sign of reads, which take 10 ns for each
- * byte. Direct writes of small frames may take more than eight times as long as
- * writes to the CPU's cache. */
+/* Nanoseconds. A buffer that took less is not slow: a read takes 10 ns for each
+ * byte, and direct writes of small frames may take more than eight times as
+ * long as writes to the CPU's cache. */
 #define SLOW_MIN (20 * GST_USECOND)
 
-/* Nanoseconds until a writer that reads is tried again; doubled each time. To
- * read two frames of 4K NV12 through the window takes 0.4 s. A pool without a
- * buffer for this time is not active. */
+/* Nanoseconds until direct buffers are tried again with a writer that reads;
+ * doubled each time. Reading two frames of 4K NV12 through the window takes 0.4
+ * s. A pool that has asked for no direct buffer in this time is not active. */
 #define RETRY (10 * GST_SECOND)
 
-/* A thread that uses the processor for a smaller part of the time waits for
- * other elements. A source that only writes uses all of the time, less what
- * other threads of the machine take. */
+/* If a writer's thread uses the processor for a smaller part of the time, it
+ * waits for other elements. A source that only writes uses the processor all
+ * the time, unless other threads need it. */
 #define BUSY 0.85
 
-/* Pools. GB/s of 4, 8 and 16 pools on an H200, all direct: 30, 33, 33; two
- * direct and the others staged: 31, 44, 45. Two pools, direct and staged: 29,
- * 21. On an H100, three direct pools: 31. */
+/* Numbers of pools. Measured on an H200, in GB/s of all pools together:
+ *
+ * | pools                         | 2  | 4  | 8  | 16 |
+ * | all direct                    | 29 | 30 | 33 | 33 |
+ * | two direct, the others staged |    | 31 | 44 | 45 |
+ * | all staged                    | 21 |    |    |    |
+ *
+ * Three direct pools on an H100: 31. */
 #define DIRECT_MAX 3
 #define DIRECT_OF_MANY 2
 
@@ -53,12 +61,12 @@ struct _GstVkgdrPolicy {
   GstVkgdrAccess wanted;
   GstVkgdrAccess access; /* of the last buffer that was not a trial */
 
-  guint n_staged;           /* buffers in the average, at most SAMPLE */
-  GstClockTime staged_time; /* to write a staged buffer, on average */
-  gboolean is_plain;        /* the writer does not read */
-  guint n_trials; /* direct buffers that were handed out to find out */
-  guint n_slow;   /* slow direct buffers in a row */
-  GstClockTime staged_until; /* the writer reads, and is tried again then */
+  guint n_staged;            /* buffers in the average, at most SAMPLE */
+  GstClockTime staged_time;  /* to write a staged buffer, on average */
+  gboolean is_plain;         /* the writer does not read */
+  guint n_trials;            /* direct buffers that were tried */
+  guint n_slow;              /* slow direct buffers in a row */
+  GstClockTime staged_until; /* time of the next trial, if the writer reads */
   GstClockTime retry;
 
   GstVkgdrWork last_work;
@@ -67,8 +75,8 @@ struct _GstVkgdrPolicy {
   GstClockTime thread_cpu;
   gboolean waits; /* the writer's thread waits for other elements */
 
-  GstClockTime last_direct; /* under `pools_lock`; when it last asked for direct
-                             * access */
+  GstClockTime last_direct; /* when it last asked for direct access; under
+                             * `pools_lock` */
 };
 
 /* The pools that have asked for direct access, oldest first. All contexts of a
@@ -78,7 +86,7 @@ static GPtrArray *pools;
 
 /* --- the rules ------------------------------------------------------------ */
 
-/* Rule 4. */
+/* Rule 4 in memory/policy.h. */
 static gboolean
 may_be_direct (GstVkgdrPolicy *self, GstClockTime now)
 {
@@ -123,8 +131,8 @@ choose_locked (GstVkgdrPolicy *self, GstVkgdrPolicyTurn *turn, GstClockTime now)
                             : GST_VKGDR_ACCESS_STAGED;
 }
 
-/* A trial of which the result is not known, because the buffer was not written,
- * is repeated. */
+/* Must be called if the buffer of a trial was not written, so that the trial is
+ * repeated. */
 static void
 withdraw_trial_locked (GstVkgdrPolicy *self, GstVkgdrPolicyTurn *turn)
 {

@@ -31,10 +31,11 @@ G_BEGIN_DECLS
 
 typedef struct _GstVkgdrPolicy GstVkgdrPolicy;
 
-/* How long a writer needs for a buffer. It may keep a buffer mapped while it
- * waits, for example for the packets that it writes to the buffer. The
- * processor time of its thread does not contain these waits. It does contain
- * the time for which the processor waits for the window. */
+/* These structures measure how long a writer needs for a buffer. A writer may
+ * keep a buffer mapped while it waits, for example for the packets that it
+ * writes to the buffer. So the processor time of its thread is measured: it
+ * does not contain these waits, but contains the time for which the processor
+ * waits for the window. */
 
 /* The moment when a writer begins. */
 typedef struct {
@@ -65,12 +66,12 @@ void gst_vkgdr_work_start (
 GstVkgdrWork gst_vkgdr_work_end (
     const GstVkgdrWorkStart *start, GstClockTime now);
 
-/* One buffer of a pool, from the moment when a writer gets it until the next
- * writer does. Must be zero-initialised. Accesses must be serialised by the
- * caller. */
+/* One use of a buffer of a pool: from the moment when a writer gets the buffer
+ * until the next writer gets it. Must be zero-initialised. Accesses must be
+ * serialised by the caller. */
 typedef struct {
   GstVkgdrPolicy *policy; /* a reference, or NULL */
-  GstVkgdrAccess access;  /* of the writer; AUTO: it has not mapped it yet */
+  GstVkgdrAccess access;  /* of the writer; AUTO: not mapped yet */
   GstClockTime waited;    /* time for which the writer waited for the device */
   gboolean is_pending;    /* not yet written */
   gboolean is_trial;      /* one of the direct buffers of rule 2 */

@@ -21,8 +21,8 @@ gst_vkgdr_share_root (GstMemory *mem)
   return mem->parent ? mem->parent : mem;
 }
 
-/* Initializes @part, which is zero-filled, as a part of @mem, for a
- * GstMemoryShareFunction. */
+/* Initialises @part, which must be zero-filled, as a part of @mem. To be called
+ * by a GstMemoryShareFunction. */
 void gst_vkgdr_share_init (
     GstMemory *part, GstMemory *mem, gssize offset, gssize size);
 

@@ -5,8 +5,8 @@
 
 #include "memory/slabs.h"
 
-/* Bytes of a slab that small blocks share: at most a quarter of it, the size of
- * the next larger block, is left over. */
+/* Size in bytes of a slab that small blocks share. A small block is smaller
+ * than a quarter of it, so at most a quarter is left over. */
 #define SHARED_SIZE (GST_VKGDR_BLOCK_LARGE * 4)
 
 typedef struct {

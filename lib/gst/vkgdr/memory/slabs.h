@@ -55,8 +55,8 @@ typedef struct {
 
 void gst_vkgdr_slabs_init (GstVkgdrSlabs *self, gboolean is_pool);
 
-/* Whether a block of @size bytes has slabs that contain nothing else than
- * itself, or the other buffers of its pool. */
+/* Whether a slab with a block of @size bytes contains no other blocks, except
+ * the buffers of the same pool. */
 gboolean gst_vkgdr_slabs_are_private (const GstVkgdrSlabs *self, gsize size);
 gboolean gst_vkgdr_block_is_private (const GstVkgdrBlock *block);
 
@@ -69,7 +69,7 @@ gboolean gst_vkgdr_slabs_take (GstVkgdrSlabs *self,
 gsize gst_vkgdr_slabs_get_slab_size (
     const GstVkgdrSlabs *self, gsize size, gboolean is_tight);
 
-/* Adds @allocation (taken) as a slab, and takes a block from it. */
+/* Adds @allocation (transfer full) as a slab, and takes a block from it. */
 void gst_vkgdr_slabs_add (GstVkgdrSlabs *self, GstVkgdrAllocation *allocation,
     gsize size, GstVkgdrBlock *block);
 

@@ -51,9 +51,9 @@ gst_vkgdr_caps_get_video_info (const GstCaps *caps, GstVideoInfo *info)
  * @info: a format
  * @plane: index of a plane
  *
- * Returns the bytes of a row of the plane that contain the samples of all its
- * pixels. In YUY2, the last Cr of an odd number of pixels comes after the last
- * of their luma samples. Thread-safe.
+ * Returns the size of a row of the plane, up to the end of its last sample. In
+ * YUY2, if the number of pixels is odd, this is the last Cr, which comes after
+ * the last luma sample. Thread-safe.
  *
  * Returns: the size in bytes; 0 for formats such as v210, in which pixels share
  *   bytes, so that a pixel has no size in bytes
@@ -167,8 +167,9 @@ is_plane_inside (GstBuffer *buffer, const GstVideoMeta *meta,
              : are_rows_inside (buffer, meta, layout, plane);
 }
 
-/* The picture may be larger than that of the caps: decoders keep the size that
- * was coded. Its upper left part is used. Further views may have any size. */
+/* The picture may be larger than that of the caps, because decoders keep the
+ * coded size. Its upper left part is used. Views after the first one may have
+ * any size. */
 static gboolean
 is_meta_of (
     const GstVideoMeta *meta, const GstVideoInfo *info, gboolean is_view)
@@ -277,13 +278,13 @@ check_size (GstBuffer *buffer, const GstVideoInfo *info, GError **error)
  * @error: return location for a #GError
  *
  * Compares a frame with its caps, before its #GstVideoMeta is used for
- * anything. Every such meta of @buffer must have the format of @info and its
- * number of planes; that of the first view also a picture that is not smaller.
- * Everything that an element reads of a plane must be in @buffer, in one
- * memory, and its rows must not overlap. Strides may be negative. Without such
- * a meta,
- * @buffer must have the size of @info. If the picture is larger than that of
- * the caps, its upper left part is to be used, as gst_video_frame_map() does.
+ * anything. Every #GstVideoMeta of @buffer must have the format and the number
+ * of planes of @info. The picture of the first view must not be smaller than
+ * that of @info. All bytes of a plane that elements read must be in one memory
+ * of @buffer, and the rows of a plane must not overlap. Strides may be
+ * negative. Without a #GstVideoMeta, @buffer must have the size of @info. If
+ * the picture is larger than that of the caps, its upper left part is to be
+ * used, as gst_video_frame_map() does.
  *
  * Does not look at a #GstVideoCropMeta. Thread-safe.
  *
