@@ -5,8 +5,8 @@
  *
  * A GstCudaMemory has a CUDA stream, on which its last user queued work; a
  * GstVkgdrMemory has fences. So a GstVkgdrMemory that wraps a GstCudaMemory
- * gets a fence behind the work on that stream. After a write, the stream waits
- * for the written content. Knows nothing of caps and elements.
+ * gets a fence that is recorded on that stream, after the work. After a write,
+ * the stream waits for the written content. Knows nothing of caps and elements.
  */
 
 #include "exchange/exchange-private.h"
@@ -46,8 +46,7 @@ gst_vkgdr_cuda_frame_new_like (
   return output;
 }
 
-/* --- GstCudaMemory as GstVkgdrMemory
- * ------------------------------------------------ */
+/* --- GstCudaMemory as GstVkgdrMemory ------------------------------------- */
 
 static gboolean
 check_is_cuda_memory (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
@@ -114,9 +113,10 @@ get_pointer (
   return pointer;
 }
 
-/* Returns a fence behind the work on @cuda_memory. Returns NULL if the memory
- * has no stream and the driver has no fence for the whole CUDA context. Then
- * the first user waits for the whole context, as for any wrapped memory. */
+/* Returns a fence for the pending work on @cuda_memory. Returns NULL if the
+ * memory has no stream and the driver has no fence for the whole CUDA context.
+ * Then the first user waits for the whole context, as for any wrapped
+ * memory. */
 static GstVkgdrFence *
 new_fence (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
     GstMemory *cuda_memory, GError **error)
@@ -165,7 +165,7 @@ wrap_cuda_memory (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
   return vkgdr_memory;
 }
 
-/* --- to read ------------------------------------------------------------- */
+/* --- frames that are read ------------------------------------------------ */
 
 /* Keeps a reference to @buffer as long as the returned memory lives. */
 static GstMemory *
@@ -231,7 +231,7 @@ gst_vkgdr_context_buffer_from_cuda (
   return gst_vkgdr_cuda_frame_new_like (buffer, vkgdr_memory, &layout);
 }
 
-/* --- to write ------------------------------------------------------------ */
+/* --- frames that are written --------------------------------------------- */
 
 gboolean
 gst_vkgdr_cuda_frame_can_change (GstVkgdrContext *context, GstBuffer *buffer)
@@ -246,10 +246,11 @@ gst_vkgdr_cuda_frame_can_change (GstVkgdrContext *context, GstBuffer *buffer)
          && gst_buffer_get_video_meta (buffer) && get_cuda_stream (lib, memory);
 }
 
-/* Keeps the buffer's TAG_MEMORY flag, so that its pool still accepts the
- * buffer. */
+/* Replaces the memory of @buffer. GStreamer then sets the TAG_MEMORY flag, and
+ * the buffer's pool would free such a buffer, so the flag gets its old
+ * value. */
 static void
-exchange (GstBuffer *buffer, GstMemory *memory)
+replace_memory (GstBuffer *buffer, GstMemory *memory)
 {
   gboolean was_tagged =
       GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_TAG_MEMORY);
@@ -284,7 +285,7 @@ begin_write (GstVkgdrCudaWork *work, GstVkgdrContext *context,
   }
   if (!(flags & GST_MAP_READ))
     gst_vkgdr_memory_discard (vkgdr_memory);
-  exchange (work->output, vkgdr_memory);
+  replace_memory (work->output, vkgdr_memory);
   work->output_memory = cuda_memory;
   return TRUE;
 }
@@ -312,11 +313,11 @@ end_write (GstVkgdrCudaWork *work, GError **error)
   gboolean ok =
       hand_over (gst_vkgdr_cuda_lib_get (), vkgdr_memory, cuda_memory, error);
 
-  exchange (work->output, cuda_memory);
+  replace_memory (work->output, cuda_memory);
   return ok;
 }
 
-/* --- both ---------------------------------------------------------------- */
+/* --- the frames of a piece of work --------------------------------------- */
 
 gboolean
 gst_vkgdr_cuda_work_begin (GstVkgdrCudaWork *work, GstVkgdrContext *context,

@@ -32,7 +32,7 @@ gst_vkgdr_element_type_get_type (void)
   return type;
 }
 
-/* --- out ----------------------------------------------------------------- */
+/* --- memory to tensors --------------------------------------------------- */
 
 /* A tensor with the data that it points to. */
 typedef struct {
@@ -111,12 +111,13 @@ check_export (GstVkgdrMapping *mapping, gsize offset, const gint64 *shape,
  * @error: return location for a #GError
  *
  * Makes a DLPack tensor of mapped memory. The memory stays mapped until the
- * tensor is deleted. Its content is on the device, so a consumer does not have
- * to wait for a stream. The consumer may delete the tensor before its queued
- * work is done: the next user of the memory waits for the CUDA context.
+ * tensor is deleted. If the mapping was not made on a stream, the content is on
+ * the device already, so a consumer does not have to wait for a stream. The
+ * consumer may delete the tensor before its queued work is done: the next user
+ * of the memory waits for all work of the CUDA context.
  *
- * This is different for a mapping with a stream. The consumer then has to use
- * the stream of the mapping, or a stream of gst_vkgdr_mapping_add_stream() or
+ * If the mapping was made on a stream, the consumer has to use the stream of
+ * the mapping, or a stream of gst_vkgdr_mapping_add_stream() or
  * gst_vkgdr_mapping_lend().
  *
  * Returns: (transfer full) (nullable): a `DLManagedTensor`, which is deleted
@@ -161,7 +162,7 @@ gst_vkgdr_mapping_to_dlpack (GstVkgdrMapping *mapping, gsize offset,
   return &export->managed;
 }
 
-/* --- in ------------------------------------------------------------------ */
+/* --- tensors to memory --------------------------------------------------- */
 
 static gboolean
 check_device (GstVkgdrContext *context, const DLTensor *tensor, GError **error)

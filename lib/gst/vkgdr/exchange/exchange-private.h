@@ -23,8 +23,8 @@ G_BEGIN_DECLS
 GstVideoInfo gst_vkgdr_cuda_frame_layout (
     GstBuffer *buffer, const GstVideoInfo *info);
 
-/* Makes a buffer with @memory (taken), laid out as @layout says, and with all
- * other data of @input. */
+/* Makes a buffer with @memory (transfer full), laid out as @layout says, and
+ * with all other data of @input. */
 GstBuffer *gst_vkgdr_cuda_frame_new_like (
     GstBuffer *input, GstMemory *memory, const GstVideoInfo *layout);
 
@@ -52,8 +52,8 @@ gboolean gst_vkgdr_cuda_work_begin (GstVkgdrCudaWork *work,
     GstBuffer *output, gboolean to_cuda, GError **error);
 
 /* Must be called when the work is queued, also after a failure. Gives the
- * output its GstCudaMemory back. The stream of that memory orders its next user
- * behind the work. The CPU does not wait, unless the memory has no stream. */
+ * output its GstCudaMemory back. The stream of that memory is made to wait for
+ * the work. If the memory has no stream, the CPU waits. */
 gboolean gst_vkgdr_cuda_work_end (GstVkgdrCudaWork *work, GError **error);
 
 /* --- GstVkgdrMemory as GstCudaMemory (exchange/cudaloan.c) --- */

@@ -17,7 +17,8 @@ struct _GstVkgdrMapping {
   GstBuffer *buffer; /* kept while mapped; may be NULL */
   GstMemory *memory;
   GstMapInfo info;
-  GstVkgdrStream *stream; /* it orders the use; NULL: not made on a stream */
+  GstVkgdrStream *stream; /* orders the accesses; NULL: the mapping was not made
+                             on a stream */
   GMutex lock;
   GPtrArray
       *users; /* of GstVkgdrStream; other streams that use it; under the lock */

@@ -32,7 +32,8 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_cache_debug);
 #define CACHE_DEFAULT_SIZE (256 * 1024 * 1024)
 /* The largest size of an entry in bytes; larger ones are not read. */
 #define CACHE_MAX_ENTRY (64 * 1024 * 1024)
-/* Must be changed when the layout of an entry changes. */
+/* The first bytes of an entry. Must be changed when the layout of entries
+ * changes. */
 #define CACHE_MAGIC "VKGDRIM1"
 #define CACHE_CHECKSUM G_CHECKSUM_SHA256
 #define CACHE_CHECKSUM_SIZE 32
@@ -117,7 +118,8 @@ cache_make_name (const gchar *key)
   return name;
 }
 
-/* Whether @name is that of an entry, or of an entry that is being written. */
+/* Whether @name is the name of an entry, or the temporary name of an entry that
+ * is being written. */
 static gboolean
 cache_is_own_name (const gchar *name)
 {

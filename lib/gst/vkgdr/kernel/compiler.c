@@ -22,8 +22,8 @@
 
 #define KERNEL_HEADER_RESOURCE "/org/gst-vkgdr/kernel.h"
 
-/* Must be changed when the same source and options give another image than
- * before. */
+/* A part of each key of the cache. Must be changed when this library compiles
+ * the same source and options to another image than before. */
 #define COMPILER_FORMAT "gst-vkgdr kernel 3"
 
 /* The compilation of one source. */
@@ -41,8 +41,9 @@ typedef struct {
 
 /* --- the compiler --------------------------------------------------------- */
 
-/* Returns the compiler for @target, and its architecture that fits the device,
- * or NULL with @error set. */
+/* Returns the compiler for @target, and sets @arch to the newest architecture
+ * that it supports and that the device can run. Returns NULL with @error set on
+ * failure. */
 static const GstVkgdrNvrtc *
 get_compiler (const GstVkgdrCompilerTarget *target, gint *arch, GError **error)
 {

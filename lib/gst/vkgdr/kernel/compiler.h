@@ -37,7 +37,8 @@ typedef struct {
   gint capability;     /* the device's compute capability, 90 for 9.0 */
 } GstVkgdrCompilerTarget;
 
-/* The same as gst_vkgdr_compile (), for a device that need not exist. */
+/* The same as gst_vkgdr_compile (), for a device that is described by @target
+ * and does not have to exist. */
 GBytes *gst_vkgdr_compiler_run (const GstVkgdrCompilerTarget *target,
     const GstVkgdrCompilerInput *input, GError **error);
 

@@ -47,9 +47,9 @@ typedef struct {
   { \
     0, step, shift, depth, 1, 0, 1, 0 \
   }
-/* Consecutive samples of 10 bits, @group of them in @step bytes. Those of this
- * component have the numbers @first, @first + @pitch, @first + 2 * @pitch and
- * so on. */
+/* Consecutive samples of 10 bits. A group of @step bytes has @group of them.
+ * The samples of this component are those with the numbers @first, @first +
+ * @pitch, @first + 2 * @pitch and so on. */
 #define TENS(step, group, first, pitch) \
   { \
     0, step, 0, 10, group, first, pitch, 10 \
@@ -140,8 +140,8 @@ format_find_layout (const GstVideoFormatInfo *format)
   return NULL;
 }
 
-/* GStreamer does not describe padding. If it has a fourth component, this is
- * alpha. */
+/* GStreamer's table does not describe padding. If a format has four components
+ * in that table, the fourth one is alpha. */
 static void
 format_apply_layout (
     const GstVideoFormatInfo *format, const Layout *layout, VkgdrFrame *frame)
@@ -172,8 +172,8 @@ format_apply_layout (
 
 /* --- formats that GStreamer's table describes ----------------------------- */
 
-/* Whether samples of more than 8 bits are words in the device's byte order: the
- * formats define their byte order, except for two, which have that of the CPU.
+/* Whether samples of more than 8 bits are words in the device's byte order. All
+ * formats define their byte order, except two, which have that of the CPU.
  */
 static gboolean
 format_is_native (const GstVideoFormatInfo *format)

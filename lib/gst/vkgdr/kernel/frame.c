@@ -184,7 +184,8 @@ frame_measure_plane (VkgdrFrame *frame, gint plane)
   return bytes;
 }
 
-/* What depends on the format of the caps alone. */
+/* The part of a frame's description that depends on the format of the caps
+ * alone. */
 typedef struct {
   GstVideoInfo info;            /* `finfo` is NULL at first */
   VkgdrFrame frame;             /* without the positions of the planes */

@@ -94,8 +94,8 @@ image_is_text (const gchar *data, gsize size)
              || image_is_source (data, size));
 }
 
-/* PTX begins with the directive .version after blanks and comments. CUDA C can
- * have this word in other places, for the field of a structure. */
+/* PTX begins with the directive .version after blanks and comments. CUDA C may
+ * have this word elsewhere, for example to access the field of a structure. */
 static gboolean
 image_is_ptx (const gchar *data, gsize size)
 {
@@ -209,7 +209,8 @@ gst_vkgdr_image_is_complete (GBytes *image)
 
 /* --- kernels in PTX ------------------------------------------------------ */
 
-/* Returns the name after the next .entry from @p on, or NULL. Sets its @length.
+/* Returns the name that follows the next .entry at or after @p, or NULL. Sets
+ * @length to its length.
  */
 static const gchar *
 ptx_find_entry (const gchar *p, gsize *length)

@@ -27,7 +27,8 @@ GBytes *gst_vkgdr_image_read (const gchar *path, GError **error);
 
 GstVkgdrImageKind gst_vkgdr_image_get_kind (GBytes *image);
 
-/* Returns FALSE with GST_VKGDR_ERROR_IMAGE if @image is of no known kind. */
+/* Returns whether the kind of @image is known. If not, sets @error to
+ * GST_VKGDR_ERROR_IMAGE. */
 gboolean gst_vkgdr_image_check_kind (
     GBytes *image, const gchar *name, GError **error);
 

@@ -90,7 +90,8 @@ gst_vkgdr_kernel_check_params (
 
 /* Launches with the address of each argument, as cuLaunchKernel () needs it. If
  * the sizes of the parameters are unknown, the driver may read beyond the
- * arguments, so addresses of zeros follow them. Many arguments are on the heap.
+ * arguments, so addresses of zeros follow them. The list is on the heap if
+ * there are many arguments.
  */
 static gboolean
 kernel_launch (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,

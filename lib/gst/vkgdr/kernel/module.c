@@ -34,7 +34,7 @@
 /* Bytes for the driver's log of an image that it refuses. */
 #define LOG_SIZE 8192
 
-/* Whether the image is the cause of the error, and not the device or the call.
+/* Whether the error was caused by the image, not by the device or the call.
  */
 static gboolean
 is_image_error (CUresult result)

@@ -153,7 +153,8 @@ is_value (const gchar *values, const gchar *value)
   return found;
 }
 
-/* NVRTC may refuse an option that has two values: the last one takes effect. */
+/* Removes the earlier value of an option. The last value takes effect, and
+ * NVRTC may refuse an option with two values. */
 static void
 remove_words (GstVkgdrCompileOptions *self, const gchar *prefix)
 {

@@ -14,8 +14,8 @@ G_BEGIN_DECLS
 
 /* If the machine has run out of a resource that compilers and drivers need,
  * returns a sentence that names it, with a blank in front; otherwise "". The
- * caller frees the text. Libraries often only report that they failed, so this
- * is called after a failure. Thread-safe. */
+ * caller frees the text. Libraries often report only that they failed, so this
+ * function is called to find the reason. Thread-safe. */
 gchar *gst_vkgdr_shortage_explain (void);
 
 G_END_DECLS

@@ -406,9 +406,9 @@ append_part (GString *out, const gchar *text, gsize length, gboolean is_removed)
 }
 
 /* Appends the text without #pragma vkgdr, which no compiler knows. Lines keep
- * their numbers. The ranges of the pragmas do not count the ends of continued
- * lines. Such an end is removed with a pragma if it is between the first byte
- * and the end of that pragma. */
+ * their numbers. The ranges in @pragmas are positions in the text without the
+ * ends of continued lines, so these are skipped while bytes are counted. Such
+ * an end inside a pragma is removed together with the pragma. */
 static void
 append_without_pragmas (GString *out, const gchar *text, const GArray *pragmas)
 {

@@ -8,10 +8,10 @@
 
 #include "kernel/timer.h"
 
-/* The result is that of the last N_LAST measurements. The first ones are made
- * as soon as possible, so that there is a result soon. Later at most one is
- * made in INTERVAL microseconds, because an event costs as much as a small
- * kernel. */
+/* The result is that of the last N_LAST measurements. The first N_LAST ones are
+ * made one after the other, so that there is a result soon. After that, at most
+ * one is made in INTERVAL microseconds, because the events cost as much as a
+ * small kernel. */
 #define N_LAST 16
 #define INTERVAL (100 * G_TIME_SPAN_MILLISECOND)
 

@@ -25,7 +25,7 @@ gboolean gst_vkgdr_tensor_config_is_integer (
 gsize gst_vkgdr_tensor_config_get_element_size (
     const GstVkgdrTensorConfig *config);
 
-/* The factor of samples, never 0. */
+/* The factor by which samples are multiplied, never 0. */
 gfloat gst_vkgdr_tensor_config_get_scale (const GstVkgdrTensorConfig *config);
 
 /* The name of the type of the elements in caps. */

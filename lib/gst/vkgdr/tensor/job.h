@@ -80,8 +80,8 @@ typedef struct VkgdrTensorJob {
   /* One for luma, or for red, green and blue, and one for Cb and Cr if they are
    * subsampled. */
   VkgdrTensorGrid grid[2];
-  /* Bits of the components that are needed, for TENSOR_READ_ANY: those of grid
-   * 0 and those of grid 1. */
+  /* The components that TENSOR_READ_ANY has to read, one bit for each: those of
+   * grid 0 and those of grid 1. */
   int full;
   int half;
   /* The components. Not used with TENSOR_READ_ANY. */

@@ -17,7 +17,7 @@
 #define FIXED_ONE 4294967296.0
 #define SAMPLE_MAX 255.0f
 
-/* --- places -------------------------------------------------------------- */
+/* --- positions ----------------------------------------------------------- */
 
 /* The part of the frame that is in the tensor, and its position in the tensor.
  */
@@ -254,7 +254,7 @@ set_colours (const GstVkgdrTensorConfig *config, const VkgdrFrame *frame,
   }
 }
 
-/* --- both ---------------------------------------------------------------- */
+/* --- the whole job ------------------------------------------------------- */
 
 /* Sets the fields that the kernel needs to read whole bytes or words. */
 static void

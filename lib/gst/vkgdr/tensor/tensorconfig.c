@@ -18,7 +18,7 @@
 
 #define SAMPLE_MAX 255.0f
 
-/* --- words --------------------------------------------------------------- */
+/* --- enumerations -------------------------------------------------------- */
 
 #define DEFINE_ENUM_TYPE(name, function, ...) \
   GType function (void) \
@@ -89,7 +89,7 @@ G_DEFINE_BOXED_TYPE (GstVkgdrTensorConfig, gst_vkgdr_tensor_config,
  *
  * Makes the description of a tensor of the type float32 in the layout nchw. It
  * has the channels red, green and blue from 0 to 1, and pictures are stretched
- * to its size by the filter bilinear. The caller may change all fields.
+ * to its size with the bilinear filter. The caller may change all fields.
  *
  * Returns: (transfer full): the description
  *

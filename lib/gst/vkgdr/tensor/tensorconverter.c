@@ -207,9 +207,9 @@ gst_vkgdr_tensor_converter_prepare (GstVkgdrTensorConverter *converter,
  * gst_vkgdr_tensor_converter_get_kernel_time:
  * @converter: a converter
  *
- * Returns: the median of the last times in nanoseconds that the device worked
- *   on a frame, or %GST_CLOCK_TIME_NONE before the first result. Most frames
- * are not measured
+ * Returns: the time in nanoseconds for which the device works on a frame: the
+ *   median of the last measurements, or %GST_CLOCK_TIME_NONE before the first
+ *   result. Most frames are not measured
  *
  * Since: 0.2
  */
@@ -221,7 +221,8 @@ gst_vkgdr_tensor_converter_get_kernel_time (GstVkgdrTensorConverter *converter)
   return gst_vkgdr_timer_get (converter->timer);
 }
 
-/* Launches, and measures the launch unless another thread is measuring one. */
+/* Launches the kernel. Measures its time, unless another thread uses the
+ * timer. */
 static gboolean
 launch (GstVkgdrTensorConverter *self, GstVkgdrFunction *function,
     GstVkgdrStream *stream, VkgdrFrame *frame, VkgdrTensorJob *job,

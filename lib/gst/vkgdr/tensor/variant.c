@@ -19,7 +19,8 @@
 #define IMAGE_RESOURCE "/org/gst-vkgdr/tensor-%u-%u-%u-%u-%u.ptx"
 #define ENTRY "vkgdr_tensor"
 
-/* With this width, a warp writes pixels of one row. */
+/* A block is as wide as a warp, so that a warp writes pixels of a single
+ * row. */
 #define BLOCK_WIDTH 32
 #define BLOCK_HEIGHT 8
 
