@@ -35,8 +35,8 @@ names_memory (const GstCapsFeatures *features)
   return is_named;
 }
 
-/* Returns rules->output with memory on the device: in both types if none is
- * named. */
+/* Returns rules->output in memory on the device. If it names no memory, it is
+ * returned in both types of such memory. */
 static GstCaps *
 get_output (const GstCudaRules *rules)
 {
@@ -65,7 +65,8 @@ get_output (const GstCudaRules *rules)
 /* --- conversions --------------------------------------------------------- */
 
 /* Video of all formats that kernels can read and write. Those that are tested
- * with all effects come first. If a neighbour names formats, its order counts.
+ * with all effects come first. If a neighbour names formats, they are in its
+ * order.
  */
 static gpointer
 make_readable (gpointer unused)

@@ -39,8 +39,7 @@ GstCaps *gst_cuda_caps_keep (const GstCudaRules *rules, const GstCaps *caps);
 /* Returns the possible caps of the other side of the element if @caps are on
  * the pad of @direction, in the order of preference. ANY becomes all caps that
  * the kernel accepts, or stays ANY if caps cannot describe this. rules->output
- * restricts the output only: the input is not chosen to fit it. The caller
- * unrefs the result. */
+ * restricts only the caps of the output. The caller unrefs the result. */
 GstCaps *gst_cuda_caps_transform (
     const GstCudaRules *rules, GstPadDirection direction, GstCaps *caps);
 

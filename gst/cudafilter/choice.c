@@ -145,7 +145,8 @@ load_kernel (const GstCudaChoice *self, GstVkgdrContext *context,
   return kernel;
 }
 
-/* "32x8" or "256"; *@x is 0 if @text (nullable) is empty. */
+/* Reads a size such as "32x8" or "256". Sets *@x to 0 if @text (nullable) is
+ * empty. */
 static gboolean
 read_size (
     const gchar *what, const gchar *text, guint *x, guint *y, GError **error)

@@ -99,7 +99,8 @@ gst_cuda_filter_open (GstVkgdrBaseTransform *transform, GError **error)
   guint timeout;
 
   GST_OBJECT_LOCK (self);
-  /* A busy processor delays kernels of the software device without limit. */
+  /* No limit on the software device: other work on the processor delays its
+   * kernels. */
   if (!self->has_kernel_timeout)
     self->kernel_timeout = gst_vkgdr_context_is_software (context)
                                ? 0
@@ -173,7 +174,8 @@ move_meta (GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf,
   const gint sides[] = { sizes->out_info->width, sizes->out_info->height };
   const GstVideoRectangle from = { 0, 0, w, h },
                           to = { 0, 0, sides[0], sides[1] };
-  /* The axes of the output to which columns and rows become. */
+  /* The axes of the output that the columns and the rows of the input
+   * become. */
   const gint x = turn && turn->swaps_sides, y = 1 - x;
   GstVideoMetaTransformMatrix m;
 

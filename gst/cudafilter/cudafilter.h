@@ -19,8 +19,8 @@
 
 G_BEGIN_DECLS
 
-/* In milliseconds: much longer than a frame may take, but not longer than users
- * wait for a process that does nothing. */
+/* In milliseconds. Much longer than a frame may take, but short enough that a
+ * user does not end the process first. */
 #define GST_CUDA_DEFAULT_KERNEL_TIMEOUT 10000
 
 #define GST_TYPE_CUDA_FILTER (gst_cuda_filter_get_type ())
@@ -39,7 +39,7 @@ struct _GstCudaFilter {
   gboolean has_kernel_timeout; /* it was set */
   gboolean watch;
 
-  GCond cond;            /* signalled when the worker may have to look */
+  GCond cond;            /* signalled when the worker may have work */
   GstCudaWorker *worker; /* NULL unless the element is started */
   gboolean is_decided;   /* the worker has published or rejected the request */
   GstCudaPair *ready;    /* for the next frame, or NULL; read atomically */

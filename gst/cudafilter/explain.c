@@ -159,7 +159,7 @@ find_unknown_format (const GstCaps *caps)
 }
 
 /* Returns the reason if downstream accepts none of @possible, else NULL. The
- * cure comes first, because caps are long. */
+ * remedy comes first, because caps are long. */
 static gchar *
 explain_downstream (GstCudaFilter *self, GstCaps *possible)
 {

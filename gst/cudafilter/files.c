@@ -2,7 +2,7 @@
  *
  * cudafilter/files.c: see cudafilter/files.h
  *
- * The files are looked at, because notifications do not tell of links in a
+ * The files are polled, because notifications do not report changed links in a
  * path, and do not work on all file systems.
  */
 

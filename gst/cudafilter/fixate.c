@@ -166,10 +166,11 @@ prefer_string (GstStructure *s, const gchar *name, const gchar *string)
     gst_structure_fixate_field_string (s, name, string);
 }
 
-/* Keeps the colours of @in, whose caps are @given. For samples of the same kind
- * that is all of the colorimetry. For another kind, no kernel converts
- * primaries and transfer function, so these are kept if the caps of the input
- * have them; matrix and range are the default for the format and size of @caps.
+/* Keeps the colours of @in, whose caps are @given. If both formats have the
+ * same kind of samples, the whole colorimetry is kept. Otherwise, primaries and
+ * transfer function are kept if the caps of the input have them, because no
+ * kernel converts these. Matrix and range then are the default for the format
+ * and size of @caps.
  */
 static GstCaps *
 keep_colours (GstCaps *caps, const GstVideoInfo *in, const GstStructure *given,

@@ -31,8 +31,9 @@ static const gchar *const taken[] = { "rgba", "x", "y", "width", "height",
 /* The prefix of names of vkgdr/kernel.h and of the text here. */
 #define RESERVED_PREFIX "vkgdr"
 
-/* These lines are not the user's, so messages have another file name for them.
- * Variables that the expression does not use cause no warning. */
+/* The user did not write these lines, so the compiler's messages give another
+ * file name for them. Variables that the expression does not use cause no
+ * warning. */
 #define HEAD \
   "#line 1 \"the kernel around pixel\"\n" \
   "#pragma vkgdr in-place\n" \
@@ -51,8 +52,8 @@ static const gchar *const taken[] = { "rgba", "x", "y", "width", "height",
   "      [&](VkgdrRgba &rgba, int x, int y) {\n" \
   "#line 1 \"pixel\"\n"
 
-/* On a new line, because the expression may end with a comment. If it already
- * ends with a semicolon, a second one is harmless. */
+/* Begins on a new line, because the expression may end with a comment. A second
+ * semicolon is harmless. */
 #define TAIL \
   "\n;\n" \
   "  });\n" \

@@ -16,16 +16,16 @@ G_BEGIN_DECLS
 /* The kernel's function. */
 #define GST_CUDA_PIXEL_ENTRY "pixel"
 
-/* Whether an expression gives the same kernel with both, because they have the
- * same names and types in the same order. Both may be NULL. */
+/* Whether both have the same names and types in the same order, so that an
+ * expression gives the same kernel. Both may be NULL. */
 gboolean gst_cuda_pixel_same_params (
     const GstStructure *one, const GstStructure *other);
 
 /* Returns the CUDA source of a kernel that runs @expression for each pixel. Its
  * name is GST_CUDA_PIXEL_ENTRY, and its further parameters are those of @params
  * (nullable). The caller frees the source. Returns NULL with @error set
- * (GST_VKGDR_ERROR_ARGUMENT) unless their names are identifiers without another
- * meaning in it, and their values numbers or booleans. */
+ * (GST_VKGDR_ERROR_ARGUMENT) if a name is not an identifier or is already used
+ * in the source, or if a value is neither a number nor a boolean. */
 gchar *gst_cuda_pixel_make_source (
     const gchar *expression, const GstStructure *params, GError **error);
 

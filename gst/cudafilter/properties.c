@@ -36,10 +36,9 @@ string_property (GstCudaFilter *self, guint id)
   return i < GST_CUDA_CHOICE_TEXTS ? &self->properties.choice.texts[i] : NULL;
 }
 
-/* Must be called with the object lock held. Returns FALSE if @id is another
- * property. */
+/* Returns FALSE if @id is another property. */
 static gboolean
-set_request (GstCudaFilter *self, guint id, const GValue *value)
+set_request_locked (GstCudaFilter *self, guint id, const GValue *value)
 {
   GstCudaRequest *request = &self->properties;
   gchar **string = string_property (self, id);
@@ -78,7 +77,7 @@ gst_cuda_filter_set_property (
   GstCudaFilter *self = GST_CUDA_FILTER (object);
 
   GST_OBJECT_LOCK (self);
-  if (set_request (self, id, value))
+  if (set_request_locked (self, id, value))
     ;
   else if (id == PROP_WATCH) {
     self->watch = g_value_get_boolean (value);
@@ -178,10 +177,10 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    * - `time`: time stamp in seconds, or 0 if there is none, float
    * - the fields of #GstCudaFilter:params, with their names and types
    *
-   * and all of `vkgdr/kernel.h`, but cannot read other pixels. They work on all
-   * formats (see vkgdr_shade()), and may write another one than that of the
-   * input, but not another size. The compiler's messages have the lines and
-   * columns of this text.
+   * and all of `vkgdr/kernel.h`, but they cannot read other pixels. The output
+   * may have another format than the input, but not another size. All formats
+   * are supported, see vkgdr_shade(). The compiler's messages have the lines
+   * and columns of this text.
    *
    * Since: 0.1
    */
@@ -221,14 +220,15 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    *
    * Arguments of the kernel after the two frames. A kernel of the user gets
    * them in the order of the fields. A built-in kernel and #GstCudaFilter:pixel
-   * get them by name, and a built-in kernel has defaults. Reading the property
-   * returns the current values of all parameters.
+   * get them by name. A built-in kernel has defaults for missing ones. Reading
+   * the property returns the current values of all parameters.
    *
-   * New values for the running kernel apply from the next frame on. Any other
-   * change, of these names and types too, is made in another thread, with all
-   * properties of the same g_object_set(). If the kernel and its parameters do
-   * not fit together, the element posts a warning and continues as before;
-   * before the first frame, it posts an error.
+   * New values for the running kernel apply from the next frame on. For any
+   * other change, including new names or types of parameters, the kernel is
+   * prepared in another thread. All properties of one g_object_set() take
+   * effect together. If the kernel and its parameters do not fit together, the
+   * element posts a warning and continues as before; before the first frame, it
+   * posts an error.
    *
    * Since: 0.1
    */
@@ -240,10 +240,11 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    * GstCudaFilter:watch:
    *
    * Whether the file of #GstCudaFilter:location is compiled again when it, or a
-   * file that it includes, changes, also if that was while this was %FALSE. The
-   * element posts an info message when it uses the new kernel. The files are
-   * looked at ten times a second, except headers of a CUDA toolkit, and headers
-   * that do not exist yet.
+   * file that it includes, changes. If a file has changed while this was
+   * %FALSE, that happens when this becomes %TRUE. The element posts an info
+   * message when it uses the new kernel. The files are checked ten times a
+   * second, except headers of a CUDA toolkit, and headers that do not exist
+   * yet.
    *
    * Since: 0.1
    */
@@ -254,15 +255,15 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
   /**
    * GstCudaFilter:kernel-timeout:
    *
-   * Milliseconds for which the kernel may run on a frame, or 0: no limit. If it
-   * was not set, it becomes 0 when the element starts on the software device.
-   * The time begins when all work is done for which the kernel waits.
+   * Milliseconds for which the kernel may run on a frame, or 0: no limit. On
+   * the software device, the default is 0. The time begins when all work for
+   * which the kernel waits is done.
    *
    * A running kernel cannot be ended. If it exceeds the limit, this element
-   * posts an error, and one second later the elements that wait for its result
-   * or have to load a kernel do. Others continue, and this pipeline can be
-   * stopped. Without a limit, a kernel that does not end blocks the pipeline
-   * forever.
+   * posts an error. One second later, elements that wait for the kernel's
+   * result, or have to load a kernel, post an error, too. Other elements
+   * continue, and this pipeline can be stopped. Without a limit, a kernel that
+   * does not end blocks the pipeline forever.
    *
    * Since: 0.1
    */
@@ -277,12 +278,12 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    *
    * The caps of the output, if downstream does not determine them, such as
    * `video/x-raw,format=RGBA,width=1280,height=720`. Missing fields are the
-   * same as in the input; one of width and height follows from the other. The
-   * memory does not have to be named.
+   * same as in the input. If only one of width and height is given, the other
+   * one follows from the aspect ratio. The memory does not have to be named.
    *
-   * A kernel of the user has to do any conversion that its two frames describe,
-   * #GstCudaFilter:pixel converts to all formats, and a built-in kernel as far
-   * as it supports it. Other caps are an error.
+   * A kernel of the user has to do any conversion that its two frames describe.
+   * #GstCudaFilter:pixel converts to all formats. A built-in kernel that does
+   * not support the conversion is an error.
    *
    * Since: 0.1
    */

@@ -14,8 +14,8 @@
 GST_DEBUG_CATEGORY_EXTERN (gst_cuda_filter_debug);
 #define GST_CAT_DEFAULT gst_cuda_filter_debug
 
-/* How often the kernel's files are looked at, in microseconds: a user who saves
- * a file does not notice such a delay, and the calls cost nothing. */
+/* Microseconds between two checks of the kernel's files. A user who saves a
+ * file does not notice such a delay, and the checks are cheap. */
 #define POLL_INTERVAL (100 * G_TIME_SPAN_MILLISECOND)
 
 /* The worker of an element that is started. */
@@ -144,11 +144,12 @@ gst_cuda_filter_get_params (GstCudaFilter *self)
 
 /* --- building a pair ------------------------------------------------------ */
 
-/* Returns a pair of the requested kernel, or NULL with @error set. Parameters
- * that were set earlier may belong to another kernel: if they do not fit, those
- * of the running kernel are used. If the requested kernel is not usable yet,
- * new parameters that fit the running kernel, and a new output, are meant for
- * that one. @is_same tells that the requested kernel is the same as before. */
+/* Returns a pair for the request. Returns NULL with @error set if the
+ * parameters do not fit, and NULL without an error if no kernel is loaded for
+ * the request. If the request has no new parameters, and the old ones do not
+ * fit the requested kernel, those of the running pair are used. If the
+ * requested kernel is the same as before (@is_same) and still cannot be used, a
+ * new output and new parameters are applied to the running kernel. */
 static GstCudaPair *
 build (
     GstCudaWorker *work, gboolean is_same, GstCudaPair *running, GError **error)
@@ -189,7 +190,7 @@ publish (GstCudaWorker *work, GstCudaPair *pair)
   g_clear_pointer (&old, gst_cuda_pair_unref);
 }
 
-/* The running pair continues. Before the first frame there is none, and the
+/* Keeps the running pair. Before the first frame there is none; then the
  * streaming thread posts the error. Takes ownership of @error. */
 static void
 reject (GstCudaWorker *work, GError *error)
