@@ -47,8 +47,8 @@ void gst_tensor_batch_add_analytics (GstBuffer *buffer,
     const GstVkgdrTensorConfig *config, guint capacity, const gchar *tensor_id);
 
 /* Must be called when the content of @buffer was copied from the memory
- * @before. Its tensors of a GstTensorMeta that were in this memory are in that
- * of @buffer afterwards. */
+ * @before. Each tensor of a GstTensorMeta that refers to @before then refers to
+ * the memory of @buffer. */
 void gst_tensor_batch_move_analytics (
     GstBuffer *buffer, const GstMemory *before);
 

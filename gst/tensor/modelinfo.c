@@ -47,7 +47,7 @@ is_channels (gint size)
 }
 
 /* The last three dimensions are channels, rows and columns, or rows, columns
- * and channels. One that is not positive may have any size. */
+ * and channels. A dimension that is not positive may have any size. */
 static gboolean
 read_dims (
     const gint *dims, gsize n, GstVkgdrTensorConfig *config, guint *batch)
@@ -75,8 +75,9 @@ read_dims (
   return TRUE;
 }
 
-/* Each channel, or all of them, have a range "min,max" for samples of 0 to 255.
- * Ranges are separated by semicolons. */
+/* @text has a range "min,max" for each channel, or one for all channels.
+ * Samples of 0 to 255 are mapped to that range. Ranges are separated by
+ * semicolons. */
 static gboolean
 read_ranges (const gchar *text, GstVkgdrTensorConfig *config)
 {

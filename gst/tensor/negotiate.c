@@ -10,8 +10,8 @@
 
 #include "tensor/tensor.h"
 
-/* The buffers of a pool for upstream: one that this element uses, and one that
- * upstream writes. */
+/* The number of buffers of a pool for upstream: one that this element reads,
+ * and one that upstream writes. */
 #define MIN_BUFFERS 2
 
 /* --- input ---------------------------------------------------------------- */
@@ -117,8 +117,8 @@ get_first_format (GstVkgdrTensor *self, GstVideoInfo *info)
   return GST_VIDEO_INFO_FORMAT (info) != GST_VIDEO_FORMAT_UNKNOWN;
 }
 
-/* Replaces @numbers by those of @array, if it has any. What is not a number
- * becomes NAN, which the converter refuses. */
+/* Replaces @numbers by those of @array, if it has any. A value that is not a
+ * number becomes NAN, which the converter refuses. */
 static gboolean
 read_numbers (const GValue *array, guint n_channels, gfloat *numbers,
     const gchar *what, GError **error)
@@ -163,7 +163,7 @@ check_capacity_locked (GstVkgdrTensor *self, guint capacity, GError **error)
 }
 
 /* Returns the config of the user and of the model file, or NULL after an error
- * was posted. A size of 0 is replaced by that of frames of @info. */
+ * was posted. A width or height of 0 is replaced by that of @info. */
 static GstVkgdrTensorConfig *
 make_config (GstVkgdrTensor *self, const GstVideoInfo *info, guint *capacity,
     const gchar **tensor_id)

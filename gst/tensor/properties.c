@@ -28,7 +28,8 @@ enum {
   N_PROPERTIES
 };
 
-/* Where the values are. Enumerations are numbers, and strings are interned. */
+/* The offsets of the fields in which the properties are stored. Enumerations
+ * are stored as numbers, and strings are interned. */
 static const gsize fields[N_PROPERTIES] = {
   [PROP_DEVICE] = G_STRUCT_OFFSET (GstVkgdrTensor, device),
   [PROP_WIDTH] = G_STRUCT_OFFSET (GstVkgdrTensor, config.width),
@@ -185,9 +186,9 @@ gst_vkgdr_tensor_install_properties (GObjectClass *object_class)
    *
    * Path of a `.modelinfo` file of GStreamer's analytics library (1.28). The
    * first input in the file determines the size, type, layout and channels of
-   * the tensor. Its range and its id are used, and the size of its batch, if
-   * #GstVkgdrTensor:mean and #GstVkgdrTensor:std, #GstVkgdrTensor:tensor-id or
-   * #GstVkgdrTensor:batch are not set.
+   * the tensor. The file also determines #GstVkgdrTensor:mean and
+   * #GstVkgdrTensor:std (from the input's ranges), #GstVkgdrTensor:tensor-id
+   * and #GstVkgdrTensor:batch, unless these properties are set.
    *
    * Since: 0.3
    */
@@ -238,8 +239,8 @@ gst_vkgdr_tensor_install_properties (GObjectClass *object_class)
    *
    * Statistics since the element was started, all uint64: the fields `frames`
    * (input frames), `batches`, `repeated` and `left-out` (for missing frames),
-   * and `kernel-time`, the median of the last times in nanoseconds that the
-   * device worked on a frame (0 before the first result).
+   * and `kernel-time`, the time in nanoseconds for which the device works on a
+   * frame (the median of the last measurements; 0 before the first one).
    *
    * Since: 0.2
    */

@@ -334,7 +334,7 @@ take_buffer (const Round *round, GstVkgdrTensorPad *pad)
 
 /* If upstream crops with a GstVideoCropMeta, as videocrop does, the caps have
  * the size of the cropped picture, and the GstVideoMeta that of the picture in
- * memory. The crop is a region of the latter. */
+ * memory. The crop is a region of the picture in memory. */
 static void
 set_picture_size (GstVkgdrTensorPicture *picture)
 {
@@ -361,8 +361,8 @@ take_picture (
   return TRUE;
 }
 
-/* Whether a pad may need its frame again. If not, the frame returns to its
- * pool. */
+/* Whether the last frames of the pads may be needed again. If not, they return
+ * to their pools. */
 static gboolean
 keeps_frames (GstVkgdrTensor *self)
 {

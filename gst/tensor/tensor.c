@@ -194,10 +194,10 @@ gst_vkgdr_tensor_request_new_pad (GstElement *element, GstPadTemplate *template,
   return pad;
 }
 
-/* GstAggregator clears the buffer that it keeps after a peek without the pad's
- * lock, while this element's thread may take that buffer. So the pad is
- * deactivated first, which makes it refuse frames, and its buffer is dropped
- * with the lock. */
+/* When GstAggregator releases a pad, it clears the pad's queued buffer without
+ * the pad's lock. This element's thread may take that buffer at the same time.
+ * So the pad is deactivated first, so that it refuses frames, and its buffer is
+ * dropped with the lock held. */
 static void
 gst_vkgdr_tensor_release_pad (GstElement *element, GstPad *pad)
 {

@@ -13,7 +13,7 @@
 
 G_BEGIN_DECLS
 
-/* How a batch is made if a pad has no frame in time. */
+/* What a batch contains for a pad that has no frame in time. */
 typedef enum {
   GST_VKGDR_TENSOR_MISSING_REPEAT,
   GST_VKGDR_TENSOR_MISSING_LEAVE_OUT
@@ -53,8 +53,8 @@ struct _GstVkgdrTensorPad {
 gboolean gst_vkgdr_tensor_pad_get_last (
     GstVkgdrTensorPad *self, GstVkgdrTensorPicture *picture);
 
-/* Takes no ownership: the pad has its own reference to the buffer. With NULL,
- * there is no last frame. */
+/* Adds a reference to the buffer of @picture. If @picture is NULL, the pad has
+ * no last frame. */
 void gst_vkgdr_tensor_pad_set_last (
     GstVkgdrTensorPad *self, const GstVkgdrTensorPicture *picture);
 
