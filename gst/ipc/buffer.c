@@ -98,8 +98,8 @@ get_offset (const vkgdr_frame_info *frame, guint index)
   return offset;
 }
 
-/* A server without GStreamer sends planes, and no metas. Adds nothing if the
- * meta would not be of this picture. */
+/* A server without GStreamer sends planes, and no metas. Adds no meta if the
+ * planes do not fit the picture. */
 static void
 add_video_meta (
     GstBuffer *buffer, const vkgdr_frame_info *frame, const GstVideoInfo *info)

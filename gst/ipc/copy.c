@@ -57,7 +57,7 @@ gst_vkgdr_ipc_copier_free (GstVkgdrIpcCopier *self)
   g_free (self);
 }
 
-/* --- where copies go ----------------------------------------------------- */
+/* --- the pool of the copies ---------------------------------------------- */
 
 static void
 on_acquire_failed (GstBufferPool *pool, GError *error, GstVkgdrIpcCopier *self)
@@ -66,8 +66,8 @@ on_acquire_failed (GstBufferPool *pool, GError *error, GstVkgdrIpcCopier *self)
   self->reason = g_error_copy (error);
 }
 
-/* Each pool has buffers of half as many bytes again as the one before, or more.
- * So even a stream with frames of all sizes needs few pools. */
+/* The buffers of a new pool are at least 1.5 times as large as those of the
+ * last pool. So even a stream with frames of all sizes needs few pools. */
 static gboolean
 make_pool (GstVkgdrIpcCopier *self, gsize size)
 {

@@ -53,7 +53,7 @@ make_place (GstMemory *root, GError **error)
   return place;
 }
 
-/* If another sink has set the place in the meantime, the first one is kept. */
+/* If another sink has set a place in the meantime, that one is kept. */
 static void
 set_place (GstMemory *root, Place *place)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ipc/format.h: raw video in the words of vkgdr/frames.h, and the other way
- * round
+ * ipc/format.h: converts between raw video caps and the formats of
+ * vkgdr/frames.h
  */
 
 #ifndef __GST_VKGDR_IPC_FORMAT_H__

@@ -254,9 +254,9 @@ copy_field (GQuark field, const GValue *value, gpointer user_data)
   return TRUE;
 }
 
-/* Whether @text begins with a valid name of a structure that is also valid for
- * a type, as the name of a custom meta is. GStreamer and GLib log critical
- * warnings for other names. */
+/* Whether @text begins with a name that is valid both for a structure and for a
+ * type. The name of a custom meta is used for both. GStreamer and GLib log
+ * critical warnings for other names. */
 static gboolean
 begins_with_name (const gchar *text)
 {

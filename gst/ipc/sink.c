@@ -92,7 +92,7 @@ struct _GstVkgdrIpcSink {
   GstTagList *tags[N_SCOPES];
   GstVideoInfo info; /* of the caps; empty if they are not raw video */
 
-  /* Figures, protected by the object lock. */
+  /* Statistics, protected by the object lock. */
   guint64 frames;
   guint64 frames_copied;
   guint64 bytes_copied;
@@ -210,9 +210,9 @@ gst_vkgdr_ipc_sink_propose_allocation (GstBaseSink *sink, GstQuery *query)
 
 /* --- frames -------------------------------------------------------------- */
 
-/* Returns the monotonic time at which the running time was 0, or -1. From it,
- * clients compute the age of a frame, because their pipelines started at other
- * times. */
+/* Returns the monotonic time at which the running time was 0, or -1. Clients
+ * need it to convert running times, because their pipelines were started at
+ * other times. */
 static gint64
 get_base (GstVkgdrIpcSink *self)
 {
@@ -238,8 +238,8 @@ publish (GstBuffer *buffer, GError **error)
   return TRUE;
 }
 
-/* Without a window there is no memory with a file descriptor. The error tells
- * the user how to get one. Takes ownership of @error. */
+/* Without a window there is no memory with a file descriptor. So the error also
+ * tells the user how to get a window. Takes ownership of @error. */
 static GError *
 explain (GstVkgdrIpcSink *self, GError *error)
 {
@@ -413,8 +413,8 @@ set_state (GstVkgdrIpcSink *self, vkgdr_frames_state state, gconstpointer data,
   return ok;
 }
 
-/* Replaces all tags of the scope of @tags (taken). Returns FALSE, and changes
- * nothing, if the tags are too large for a message. */
+/* Replaces all tags of the scope of @tags (transfer full). Returns FALSE, and
+ * changes nothing, if the tags are too large for a message. */
 static gboolean
 set_tags (GstVkgdrIpcSink *self, GstTagList *tags)
 {
@@ -592,8 +592,8 @@ new_server (GstVkgdrIpcSink *self, GError **error)
   params.max_buffers = self->max_buffers;
   params.waits_for_client = self->wait_for_connection;
   GST_OBJECT_UNLOCK (self);
-  /* If the client is in the same pipeline, the sink behind it gets no frame
-   * before this element plays. */
+  /* If the client is in the same pipeline, its sink gets no frame before this
+   * element plays. */
   if (params.waits_for_client)
     gst_base_sink_set_async_enabled (GST_BASE_SINK (self), FALSE);
   GST_OBJECT_LOCK (self);
@@ -716,9 +716,8 @@ gst_vkgdr_ipc_sink_unlock_stop (GstBaseSink *sink)
 
 /* --- properties ---------------------------------------------------------- */
 
-/* Must be called with the object lock held. */
 static void
-get_figures (GstVkgdrIpcSink *self, vkgdr_server_figures *figures)
+get_figures_locked (GstVkgdrIpcSink *self, vkgdr_server_figures *figures)
 {
   *figures = self->last_figures;
   if (self->server)
@@ -734,7 +733,7 @@ get_stats (GstVkgdrIpcSink *self)
   GstStructure *stats;
 
   GST_OBJECT_LOCK (self);
-  get_figures (self, &figures);
+  get_figures_locked (self, &figures);
   stats = gst_structure_new ("stats", "frames", G_TYPE_UINT64, self->frames,
       "frames-copied", G_TYPE_UINT64, self->frames_copied, "bytes-copied",
       G_TYPE_UINT64, self->bytes_copied, "clients", G_TYPE_UINT,
@@ -746,9 +745,8 @@ get_stats (GstVkgdrIpcSink *self)
   return stats;
 }
 
-/* Must be called with the object lock held. */
 static void
-set_property (
+set_property_locked (
     GstVkgdrIpcSink *self, guint id, const GValue *value, GParamSpec *pspec)
 {
   switch (id) {
@@ -778,19 +776,19 @@ gst_vkgdr_ipc_sink_set_property (
   if (gst_vkgdr_ipc_endpoint_set (&self->endpoint, id, value))
     return;
   GST_OBJECT_LOCK (self);
-  set_property (self, id, value, pspec);
+  set_property_locked (self, id, value, pspec);
   GST_OBJECT_UNLOCK (self);
 }
 
-/* Must be called with the object lock held. */
 static void
-get_property (GstVkgdrIpcSink *self, guint id, GValue *value, GParamSpec *pspec)
+get_property_locked (
+    GstVkgdrIpcSink *self, guint id, GValue *value, GParamSpec *pspec)
 {
   vkgdr_server_figures figures;
 
   switch (id) {
   case PROP_NUM_CLIENTS:
-    get_figures (self, &figures);
+    get_figures_locked (self, &figures);
     g_value_set_uint (value, figures.clients);
     break;
   case PROP_LEAKY:
@@ -822,7 +820,7 @@ gst_vkgdr_ipc_sink_get_property (
     g_value_take_boxed (value, get_stats (self));
   } else {
     GST_OBJECT_LOCK (self);
-    get_property (self, id, value, pspec);
+    get_property_locked (self, id, value, pspec);
     GST_OBJECT_UNLOCK (self);
   }
 }

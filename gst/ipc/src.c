@@ -10,10 +10,10 @@
  * @title: vkgdripcsrc
  * @see_also: vkgdripcsink, vkgdrdownload
  *
- * Gives the frames of a vkgdripcsink, or of another server of vkgdr/frames.h,
- * in another process, which may be in another container, without a copy: the
- * frames are in the memory that the source of the other process has written.
- * Both processes have to use the same GPU.
+ * Receives the frames of a vkgdripcsink, or of another server of
+ * vkgdr/frames.h, in another process. The other process may be in another
+ * container. Frames are not copied: they are in the memory that the source of
+ * the other process has written. Both processes have to use the same GPU.
  *
  * Frames are read-only: elements that write in place copy them. If downstream
  * takes `memory:VkgdrMemory`, the caps have this feature; otherwise they are
@@ -24,14 +24,14 @@
  *
  * Segments and timestamps are those of the other pipeline; its running time is
  * shifted by the difference between the times at which the pipelines were
- * started. So frames that are shown with `sync=true` are shown when they are
- * due, and the latency is that of the other pipeline.
+ * started. So a sink with `sync=true` shows the frames when they are due. The
+ * latency is that of the other pipeline.
  *
  * If no vkgdripcsink serves the socket, the element waits for
  * #GstVkgdrIpcSrc:connection-timeout. When the vkgdripcsink stops, the stream
- * ends; when its process dies, that is an error. In both cases, frames that
- * were received can still be used. But after the vkgdripcsink has stopped, the
- * source may write to their memory again.
+ * ends. When its process dies, the element posts an error. In both cases,
+ * frames that were received can still be used. But after the vkgdripcsink has
+ * stopped, its source may write to their memory again.
  *
  * The property `stats` has the fields `frames` and `frames-lost` (frames that
  * this element did not get, since its first one), both uint64.
@@ -88,14 +88,14 @@ struct _GstVkgdrIpcSrc {
   guint64 format_serial;
   GstVideoInfo info;     /* of the caps; empty if they are not raw video */
   GstCaps *caps;         /* of the server, or NULL */
-  gboolean needs_caps;   /* they have to be pushed before the next frame */
+  gboolean needs_caps;   /* caps have to be pushed before the next frame */
   gboolean needs_offset; /* a segment arrived, but no frame after it */
   GstSegment segment;
   gboolean follows_clock; /* the timestamps come from a clock */
   gint64 base;            /* of the last frame */
   GstClockTime base_time; /* of this pipeline at the last frame */
 
-  /* Figures, protected by the object lock. */
+  /* Statistics, protected by the object lock. */
   guint64 frames;
   guint64 last_lost;    /* of the last client */
   GstClockTime latency; /* of the server's pipeline */
@@ -113,12 +113,13 @@ enum {
 /* Nanoseconds between two attempts to connect. */
 #define CONNECTION_INTERVAL (20 * GST_MSECOND)
 
-/* How many nanoseconds a live frame may be late, in addition to the latency. On
- * a busy machine, both processes may have to wait for a processor. */
+/* The maximum delay of a live frame in nanoseconds, in addition to the latency.
+ * On a busy machine, both processes may have to wait for a processor. */
 #define LATENESS (250 * GST_MSECOND)
 
-/* A smaller change of the difference between the pipelines is ignored: the
- * times of clocks that are not monotonic are not exact. */
+/* Nanoseconds. A smaller change of the difference between the running times of
+ * the pipelines is ignored, because conversions from clocks that are not
+ * monotonic are not exact. */
 #define MIN_CHANGE (10 * GST_MSECOND)
 
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
@@ -200,11 +201,12 @@ set_format (GstVkgdrIpcSrc *self, GstFormat format)
   GST_OBJECT_UNLOCK (self);
 }
 
-/* Returns by how much the running time of @frame has to be shifted. It is
- * @running_time in the server's pipeline. A live frame is as old as the latency
- * when it arrives, so the first ones may be older than this pipeline, and a
- * sink drops them. If a frame is even older, its timestamps do not come from a
- * clock. Then this stream begins with this frame. */
+/* Returns the shift from running times of the server's pipeline to those of
+ * this pipeline. @running_time is that of @frame in the server's pipeline. When
+ * a live frame arrives, its age is the latency. So the first frames may be
+ * older than this pipeline; a sink drops them. If a frame is older than that,
+ * its timestamps do not come from a clock. Then the shift is such that this
+ * stream begins with this frame. */
 static GstClockTimeDiff
 get_shift (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame,
     GstClockTimeDiff running_time)
@@ -231,8 +233,8 @@ update_bases (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame)
   return have_changed;
 }
 
-/* A pipeline gets another base time when it plays again after a pause, and
- * perhaps no segment. */
+/* Follows a changed base time. A pipeline gets another base time when it plays
+ * again after a pause, and not always a new segment. */
 static void
 follow_bases (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame)
 {
@@ -291,9 +293,9 @@ is_flushing (GstVkgdrIpcSrc *self)
   return yes;
 }
 
-/* Pushes the server's caps, if they or the element behind this one have
- * changed. If the pad is flushing, the caps are pushed before the next frame.
- * The server does not send them again. */
+/* Pushes the server's caps, if they have changed, or if downstream has changed.
+ * If the pad is flushing, the caps are pushed before the next frame. The server
+ * does not send them again. */
 static GstFlowReturn
 push_caps (GstVkgdrIpcSrc *self)
 {

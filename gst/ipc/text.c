@@ -12,8 +12,8 @@
 #define MAX_DEPTH 64
 #define MAX_BRACKETS 10000
 
-/* The maximum size of a name in bytes, and the maximum number of names that
- * this process learns from others. It never forgets them. */
+/* The maximum size of a name in bytes, and the maximum number of new names that
+ * are accepted from other processes. GStreamer never frees a name. */
 #define MAX_NAME 128
 #define MAX_NAMES 1024
 
@@ -115,8 +115,8 @@ is_octal (const gchar *text)
          && text[2] >= '0' && text[2] <= '7';
 }
 
-/* Reads backslashes and the escaped character. GStreamer writes only bytes as
- * numbers that are not ASCII or cannot be printed. */
+/* Reads backslashes and the escaped character. GStreamer escapes a byte as a
+ * number only if it is not printable ASCII. */
 static const gchar *
 read_escape (Scan *scan, const gchar *text)
 {
@@ -138,8 +138,8 @@ read_escape (Scan *scan, const gchar *text)
   return next;
 }
 
-/* A bracket in quotation marks may belong to a nested text, but need not: it
- * opens something, but closes nothing. */
+/* A bracket in quotation marks may belong to a nested text, or be an ordinary
+ * character. So an opening one counts, but a closing one does not. */
 static gboolean
 read_bracket (Scan *scan, gchar c)
 {
