@@ -3,9 +3,9 @@
  * copy-lines.c: copies with the streaming stores and loads of each instruction
  * set
  *
- * All copy whole lines of the CPU's write-combining and fill buffers: only
- * these are sent to the bus in one piece. So a copy is aligned to lines of the
- * device's memory.
+ * The CPU sends a line of its write-combining buffers to the bus in one piece
+ * only if the line is complete, and reads whole lines into its fill buffers. So
+ * copies are divided into whole lines of the device's memory.
  */
 
 #include "copy.h"
@@ -15,7 +15,7 @@
 
 #include "fence.h"
 
-/* Size of a line in bytes. */
+/* Size of a line of the CPU's buffers in bytes. */
 #define LINE 64
 
 #ifdef __x86_64__

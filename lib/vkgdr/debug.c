@@ -16,7 +16,7 @@
 
 #include "error.h"
 
-/* Process-wide, like the window of a GPU, which all users share. */
+/* Process-wide, because all handles of the process share the limited window. */
 static atomic_uint_fast64_t window_used;
 
 /* Reads a size such as 16M, which ends at @end. Returns false if it is not a

@@ -69,8 +69,8 @@ find_cuda_device (vkgdr_t g, CUdevice device)
   return true;
 }
 
-/* The first version of the function returns the UUID of a MIG instance's
- * device. */
+/* For a MIG instance, the first version of cuDeviceGetUuid() returns the UUID
+ * of the whole GPU. */
 CUresult
 vkgdr_device_get_cuda_uuid (const vkgdr_cuda *cu, CUdevice device, CUuuid *uuid)
 {
@@ -220,7 +220,7 @@ describe_pci (vkgdr_t g)
     address[0] = '\0';
     return;
   }
-  /* The kernel uses lower case. */
+  /* The paths in /sys have lower case. */
   for (i = 0; address[i]; i++)
     address[i] = tolower ((unsigned char) address[i]);
   g->info.bar_size = read_bar_size (address);
@@ -302,8 +302,8 @@ close_window (vkgdr_t g)
   g->vulkan_thread = NULL;
 }
 
-/* On failure, the handle keeps the information that was found so far. Without a
- * window that is optional, it also keeps the reason. */
+/* On failure, the handle keeps the information that was found so far. If the
+ * window is optional and there is none, it also keeps the reason. */
 static vkgdr_obstacle
 open_device (vkgdr_t g, CUdevice device)
 {
@@ -409,8 +409,9 @@ vkgdr_device_unref (vkgdr_t g)
 {
   if (atomic_fetch_sub (&g->refs, 1) != 1)
     return;
-  /* At the end of the process, the drivers may already have ended. Closing the
-   * window, and ending its thread, would call them. */
+  /* At the end of the process, the drivers may already have ended. Then they
+   * must not be called, as closing the window and ending its thread would
+   * do. */
   if (!vkgdr_driver_has_ended (g->cu)) {
     close_window (g);
     if (g->primary)

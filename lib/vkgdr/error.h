@@ -27,8 +27,9 @@ void vkgdr_error_set_remedy (const char *remedy, const char *format, ...)
 void vkgdr_error_set_cuda (
     const char *function, CUresult result, const char *remedy);
 
-/* Sets the error if the function of CUDA has failed, and @ok: only the first of
- * several failures is reported. Returns whether nothing has failed. */
+/* Sets the error if the CUDA function has failed and @ok is true, so that only
+ * the first of several failures is reported. Returns @ok if the function has
+ * not failed, otherwise false. */
 bool vkgdr_error_check_cuda (
     bool ok, const char *function, CUresult result, const char *remedy);
 
@@ -36,7 +37,7 @@ bool vkgdr_error_check_cuda (
  * Only vkgdr_error_set_remedy() sets a remedy. */
 void vkgdr_error_split (char *reason, char *remedy);
 
-/* A copy of a thread's last error, which may become another thread's. */
+/* A copy of a thread's last error, which can be set in another thread. */
 typedef struct vkgdr_error {
   char message[VKGDR_MAX_MESSAGE];
   size_t remedy_start; /* offset in the message; 0: there is no remedy */

@@ -139,7 +139,7 @@ open_device (vkgdr_frames_t self, const uint8_t *uuid)
   return false;
 }
 
-/* Takes *@fd if it imports the memory itself. */
+/* Imports a memory. Sets *@fd to -1 if the result owns it. */
 static void *
 import_object (vkgdr_frames_t self, int *fd, const vkgdr_fd_info *info)
 {
@@ -167,7 +167,7 @@ import_object (vkgdr_frames_t self, int *fd, const vkgdr_fd_info *info)
 
 /* Returns false if the socket has no room. */
 static bool
-tell (vkgdr_frames_t self, uint32_t type, uint64_t number)
+send_answer (vkgdr_frames_t self, uint32_t type, uint64_t number)
 {
   const vkgdr_wire_number message = { { type, sizeof (message) }, number };
 
@@ -183,11 +183,11 @@ send_untold_locked (vkgdr_frames_t self)
   vkgdr_frame_t frame;
 
   while ((frame = self->unsent)
-         && tell (self, VKGDR_WIRE_RELEASE, frame->info.number)) {
+         && send_answer (self, VKGDR_WIRE_RELEASE, frame->info.number)) {
     self->unsent = frame->next;
     free (frame);
   }
-  if (self->must_stop && tell (self, VKGDR_WIRE_STOP, self->last_number))
+  if (self->must_stop && send_answer (self, VKGDR_WIRE_STOP, self->last_number))
     self->must_stop = false;
 }
 
@@ -240,7 +240,8 @@ vkgdr_frame_release (vkgdr_frame_t frame)
   frames_unref (self);
 }
 
-/* Called by CUDA. A callback may not call CUDA, which freeing a memory does. */
+/* Called by CUDA. Does not free the memory, because a callback must not call
+ * CUDA. */
 static void
 on_work_done (void *data)
 {
@@ -248,7 +249,7 @@ on_work_done (void *data)
   vkgdr_frames_t self = frame->frames;
 
   pthread_mutex_lock (&self->lock);
-  frame->is_told = tell (self, VKGDR_WIRE_RELEASE, frame->info.number);
+  frame->is_told = send_answer (self, VKGDR_WIRE_RELEASE, frame->info.number);
   frame->next = self->done;
   self->done = frame;
   pthread_mutex_unlock (&self->lock);
@@ -257,7 +258,7 @@ on_work_done (void *data)
 /* Frees the frames that callbacks have released. Must be called with a
  * reference to @self. */
 static void
-settle (vkgdr_frames_t self)
+free_done (vkgdr_frames_t self)
 {
   vkgdr_frame_t done, next;
 
@@ -300,7 +301,7 @@ queue_release (vkgdr_frames_t self, vkgdr_frame_t frame, CUstream stream)
 
 /* After the close, no other function frees what callbacks have released. */
 static void
-settle_if_closed (vkgdr_frames_t self)
+free_done_if_closed (vkgdr_frames_t self)
 {
   bool is_closed;
 
@@ -309,7 +310,7 @@ settle_if_closed (vkgdr_frames_t self)
   pthread_mutex_unlock (&self->lock);
   if (is_closed)
     self->device->cu->cuStreamSynchronize (self->stream);
-  settle (self);
+  free_done (self);
 }
 
 bool
@@ -328,7 +329,7 @@ vkgdr_frame_release_on_stream (vkgdr_frame_t frame, void *stream)
   atomic_fetch_add (&self->refs, 1);
   result = queue_release (self, frame, stream);
   if (result == CUDA_SUCCESS) {
-    settle_if_closed (self);
+    free_done_if_closed (self);
     vkgdr_error_clear ();
   } else {
     self->device->cu->cuStreamSynchronize (stream);
@@ -674,8 +675,8 @@ read_frame (vkgdr_frames_t self, const uint8_t *data, size_t size)
 
 /* --- receiving ----------------------------------------------------------- */
 
-/* Handles a message. Returns TIMEOUT if it is not of interest for the
- * caller. */
+/* Handles a message. Returns TIMEOUT if the caller does not have to know about
+ * it. */
 static vkgdr_frames_status
 handle (vkgdr_frames_t self, const uint8_t *data, size_t size, int *fd,
     vkgdr_frame_t *frame)
@@ -757,7 +758,7 @@ vkgdr_frames_receive (
   int64_t deadline = timeout > 0 ? vkgdr_socket_now () + timeout : 0;
 
   *frame = NULL;
-  settle (self);
+  free_done (self);
   vkgdr_error_clear ();
   while (self->end == VKGDR_FRAMES_TIMEOUT) {
     bool is_empty;
@@ -893,6 +894,6 @@ vkgdr_frames_close (vkgdr_frames_t self)
     self->device->cu->cuStreamSynchronize (self->stream);
     vkgdr_device_leave (self->device);
   }
-  settle (self);
+  free_done (self);
   frames_unref (self);
 }

@@ -10,7 +10,8 @@
 
 #include "frame-server.h"
 
-/* Of a plane: how often its size is halved, and what its elements are. */
+/* One plane of a format: how often its width and height are halved, and the
+ * channels and bits of an element. */
 typedef struct {
   uint8_t x, y, channels, bits;
 } plane;

@@ -10,8 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The maximum number of messages that are read in a row. So a client that sends
- * all the time does not block the others. */
+/* The maximum number of messages of a client that are read before those of
+ * other clients, so that a client that sends all the time does not block the
+ * others. */
 #define MAX_ANSWERS 64
 
 /* The maximum length of BYE's text in bytes. */

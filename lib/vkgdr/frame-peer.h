@@ -26,12 +26,12 @@ struct vkgdr_export {
   vkgdr_fd_info info;
 };
 
-/* A number that changes whenever an export is freed. */
+/* Returns a number that changes whenever an export is freed. */
 unsigned vkgdr_export_generation (void);
 bool vkgdr_export_lives (uint64_t id);
 
-/* Between these two calls, an export that is freed is written to the eventfd
- * @wake. */
+/* Between these two calls, the eventfd @wake is written to whenever an export
+ * is freed. */
 typedef struct vkgdr_export_watcher vkgdr_export_watcher;
 struct vkgdr_export_watcher {
   vkgdr_export_watcher *next;
@@ -55,8 +55,9 @@ typedef struct {
 vkgdr_packet *vkgdr_packet_new (size_t size);
 void vkgdr_packet_unref (vkgdr_packet *self); /* NULL is allowed */
 
-/* What a client must have received before a frame: the format, and one entry
- * for each vkgdr_frames_state. NULL: nothing. */
+/* The number of messages that a client must have received before a frame: the
+ * format, and one for each vkgdr_frames_state. An entry that is NULL has no
+ * message. */
 #define VKGDR_PEER_N_STATES (VKGDR_FRAMES_N_STATES + 1)
 
 /* A frame, or EOS (without data), on its way to clients. */
@@ -75,7 +76,8 @@ struct vkgdr_output {
   uint8_t data[];
 };
 
-/* Returns an output with references to the states, or NULL without memory. */
+/* Returns an output with references to the states, or NULL if no memory is
+ * left. */
 vkgdr_output *vkgdr_output_new (vkgdr_packet *const *states, size_t size);
 
 /* Adds the output to @garbage if this was the last reference. */
@@ -93,17 +95,19 @@ typedef struct {
   uint32_t n, n_sent, room;
   uint64_t *known; /* numbers of the memories that were sent to it */
   uint32_t n_known, known_room;
-  unsigned generation;                  /* of exports, when it was last told */
+  unsigned generation; /* of exports, when FORGET was last sent */
   uint64_t states[VKGDR_PEER_N_STATES]; /* serials of the last sent messages */
   uint64_t sent, lost;                  /* frames */
   bool is_known;                        /* it has sent HELLO */
-  bool is_stopped; /* it has sent STOP: it accepts no frames, but may have some
+  bool is_stopped; /* it has sent STOP: it accepts no more frames, but may still
+                    * use some
                     */
   bool is_broken;  /* it is gone, or has sent an invalid message */
   bool is_blocked; /* its socket is full, or the system lacks resources */
 } vkgdr_peer;
 
-/* Takes ownership of @fd. NULL without memory; then the caller still owns it.
+/* Takes ownership of @fd. Returns NULL if no memory is left; then the caller
+ * still owns @fd.
  */
 vkgdr_peer *vkgdr_peer_new (int fd);
 
@@ -118,10 +122,10 @@ bool vkgdr_peer_is_active (const vkgdr_peer *self);
 void vkgdr_peer_offer (vkgdr_peer *self, vkgdr_output *output, uint32_t max,
     vkgdr_server_leaky leaky, vkgdr_output **garbage);
 
-/* Sends as much as possible of what waits. */
+/* Sends as many of the waiting frames as possible. */
 void vkgdr_peer_send (vkgdr_peer *self, uint32_t max, vkgdr_output **garbage);
 
-/* Drops all that waits. */
+/* Drops all waiting frames. */
 void vkgdr_peer_flush (vkgdr_peer *self, vkgdr_output **garbage);
 
 /* Sends BYE, if the socket has room. */

@@ -31,14 +31,14 @@
  * dropped, or the source waits. */
 #define MAX_UNWRITTEN 16
 
-/* How many nanoseconds the server waits at its end until clients have read the
- * waiting frames. A client that reads at all needs much less. */
+/* Nanoseconds for which a server that is being closed waits until clients have
+ * read the waiting frames. A client that works needs much less. */
 #define MAX_END 2000000000
 
-/* Milliseconds: when to try again if a client's socket is full, or if the
- * system lacks resources. Both often last, and a thread that tried all the time
- * would need a processor. A client that reads sends RELEASE, which is noticed
- * at once. */
+/* Milliseconds until the next attempt if a client's socket is full, or if the
+ * system lacks resources. Both may last long, and trying all the time would use
+ * a whole processor. When a client reads again, it sends RELEASE, which wakes
+ * the thread at once. */
 #define RETRY_INTERVAL 50
 
 struct vkgdr_server {
@@ -63,10 +63,10 @@ struct vkgdr_server {
   bool has_ended;            /* EOS is the last thing that was sent */
   bool is_flushed;           /* the next frame has DISCONT */
   bool is_unlocked, is_closing;
-  int64_t end; /* time limit of the io thread's end; 0: not ending */
+  int64_t end; /* when the io thread has to end; 0: not closing */
 };
 
-/* --- to the clients ------------------------------------------------------ */
+/* --- sending to the clients ---------------------------------------------- */
 
 static void
 wake_io (vkgdr_server *self)
@@ -180,8 +180,8 @@ handle_first_locked (vkgdr_server *self, vkgdr_output **garbage)
   if (is_written && self->current)
     distribute_locked (self, output, garbage);
   self->current = NULL;
-  /* At the end, the others are dropped, too: the device may not finish with
-   * them either. */
+  /* When the server is closed, the other frames are dropped, too, because the
+   * device may not finish with them, either. */
   if (!is_written && self->is_closing)
     clear_queue_locked (self, garbage);
   vkgdr_output_unref (output, garbage);
@@ -212,7 +212,7 @@ run_waiter (void *data)
 
 /* --- clients ------------------------------------------------------------- */
 
-/* Tells a client why it may not connect, and closes the connection. */
+/* Sends a client the reason why it is refused, and closes the connection. */
 static void
 refuse (vkgdr_server *self, int fd, const char *reason)
 {
@@ -283,8 +283,9 @@ tell_end_locked (vkgdr_server *self, vkgdr_peer *peer, vkgdr_output **garbage)
   vkgdr_output_unref (output, garbage);
 }
 
-/* @is_readable: whether the client has sent something. At the end, the maximum
- * number of frames is not heeded, because the frames are not recycled any more.
+/* @is_readable: whether the client has sent something. When the server is
+ * closed, a client may get more frames than the maximum, because buffers are
+ * not recycled any more.
  */
 static void
 serve_client_locked (vkgdr_server *self, vkgdr_peer *peer, bool is_readable,
@@ -327,8 +328,8 @@ wait_for_events (vkgdr_server *self, watch *now)
     eventfd_read (self->watcher.wake, &value);
 }
 
-/* Returns whether the thread goes on. At the end, it does until all is sent or
- * the time is over. */
+/* Returns whether the thread continues. When the server is closed, it continues
+ * until all frames are sent or the time limit is reached. */
 static bool
 serve_clients (vkgdr_server *self, watch *now)
 {
@@ -526,7 +527,7 @@ vkgdr_server_unref (vkgdr_server *self)
     free_server (self);
 }
 
-/* --- what comes before frames -------------------------------------------- */
+/* --- the states of the stream -------------------------------------------- */
 
 /* Takes over the reference to @packet. */
 static void
@@ -552,7 +553,7 @@ vkgdr_server_set_format (vkgdr_server *self, const vkgdr_frame_format *format)
   return true;
 }
 
-/* Returns NULL without memory. */
+/* Returns NULL if no memory is left. */
 static vkgdr_packet *
 new_content (uint32_t type, const void *data, size_t size)
 {

@@ -18,14 +18,14 @@
 
 /* --- exported memory ----------------------------------------------------- */
 
-/* An allocation that clients get once, with a number that is unique in this
- * process. Its key is the address at which it begins on the device. A client
- * forgets it when the last reference was dropped. */
+/* An allocation that is sent to each client once, with a number that is unique
+ * in this process. Its key is its device pointer. When the last reference is
+ * dropped, clients are told to release it. */
 typedef struct vkgdr_export vkgdr_export;
 
-/* Returns the export with the @key, which is not 0, or makes one. Takes
- * ownership of @fd. Returns NULL without memory; then the caller still owns
- * it. */
+/* Returns the export with the @key, which must not be 0, or makes one. Takes
+ * ownership of @fd. Returns NULL if no memory is left; then the caller still
+ * owns @fd. */
 VKGDR_API vkgdr_export *vkgdr_export_new (
     uint64_t key, int fd, const vkgdr_fd_info *info);
 VKGDR_API vkgdr_export *vkgdr_export_ref (vkgdr_export *self);
@@ -35,8 +35,8 @@ VKGDR_API void vkgdr_export_unref (vkgdr_export *self);
 
 typedef struct vkgdr_server vkgdr_server;
 
-/* What happens if a client has as many frames as it may. The values equal those
- * of the property `leaky` of GStreamer's queue. */
+/* What happens to a frame if a client already has the maximum number of frames.
+ * The values equal those of the property `leaky` of GStreamer's queue. */
 typedef enum {
   VKGDR_SERVER_LEAKY_NO,        /* the source waits */
   VKGDR_SERVER_LEAKY_UPSTREAM,  /* the new frame is dropped */
@@ -109,8 +109,9 @@ VKGDR_API void vkgdr_server_close (vkgdr_server *self);
 VKGDR_API vkgdr_server *vkgdr_server_ref (vkgdr_server *self);
 VKGDR_API void vkgdr_server_unref (vkgdr_server *self);
 
-/* Sets what clients receive before the next frame. @data is copied; NULL: the
- * server has none. Returns false if it is too large, or without memory. */
+/* Sets a state, which clients receive before the next frame. @data is copied;
+ * NULL: the server has no such state. Returns false if it is too large, or if
+ * no memory is left. */
 VKGDR_API bool vkgdr_server_set_state (vkgdr_server *self,
     vkgdr_frames_state state, const void *data, size_t size);
 VKGDR_API bool vkgdr_server_set_format (

@@ -31,7 +31,8 @@
 
 /* How often a server tries to lock the folder of its socket, and the interval
  * in nanoseconds. Other servers keep the lock for much less than a millisecond.
- * But each user who can read the folder can keep it locked. */
+ * But any user who can read the folder can keep it locked, so the server does
+ * not wait for long. */
 #define LOCK_TRIES 50
 #define LOCK_INTERVAL 10000000
 

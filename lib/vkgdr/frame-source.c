@@ -53,7 +53,7 @@ align (size_t size)
   return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* --- the end ------------------------------------------------------------- */
+/* --- closing ------------------------------------------------------------- */
 
 static void
 free_events (vkgdr_frame_server_t self)
@@ -101,7 +101,7 @@ vkgdr_frame_server_close (vkgdr_frame_server_t self)
   server_unref (self);
 }
 
-/* --- the start ----------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------- */
 
 static vkgdr_frame_server_t
 new_server (uint32_t n)

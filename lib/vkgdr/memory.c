@@ -212,7 +212,8 @@ vkgdr_memory_non_coherent_atom_size (vkgdr_memory_t mem)
   return vkgdr_memory_is_coherent (mem) ? 1 : mem->g->atom_size;
 }
 
-/* Extends a range to whole atoms; the end of the memory is a valid end, too. */
+/* Extends a range to multiples of the atom size, but not beyond the end of the
+ * memory. */
 static VkMappedMemoryRange
 whole_atoms (vkgdr_memory_t mem, size_t offset, size_t size)
 {
@@ -234,8 +235,8 @@ whole_atoms (vkgdr_memory_t mem, size_t offset, size_t size)
 typedef VkResult (*sync_function) (
     VkDevice device, uint32_t n, const VkMappedMemoryRange *ranges);
 
-/* Calls @function if the memory is not coherent. @name is that of ours,
- * @vk_name that of Vulkan. */
+/* Calls @function if the memory is not coherent. @name is the name of the
+ * calling function, @vk_name that of @function; both are for messages. */
 static void
 synchronize (vkgdr_memory_t mem, size_t offset, size_t size, const char *name,
     sync_function function, const char *vk_name, const char *effect)

@@ -155,7 +155,8 @@ vkgdr_vulkan_thread_run (
 {
   call c = { .function = function, .data = data };
 
-  /* A call that fails may ask for more, for its error. */
+  /* The call is made by a function that already runs in the thread, for example
+   * to describe an error. */
   if (pthread_equal (pthread_self (), self->thread)) {
     function (data);
     return true;

@@ -304,8 +304,8 @@ vkgdr_vk_choose_uuid (vkgdr_vk *vk, const uint8_t *uuid)
 }
 
 /* Returns the family of a queue that can do as little as possible. A device
- * must have a queue, but nothing is ever queued, so a graphics context would be
- * made in vain. */
+ * must have a queue, but this one is not used, so it needs no graphics
+ * context. */
 static uint32_t
 choose_queue_family (vkgdr_vk *vk)
 {

@@ -47,12 +47,12 @@
  */
 typedef struct {
   VkPhysicalDeviceProperties2 base;
-  VkPhysicalDeviceIDProperties id; /* driverUUID: of each version another one */
+  VkPhysicalDeviceIDProperties id; /* driverUUID differs between versions */
   VkPhysicalDeviceDriverProperties driver;
 } vkgdr_vk_properties;
 
-/* Vulkan for one handle: its objects, and each function as a field without
- * `vk` in front. All zero is empty. A test may replace a function. */
+/* Vulkan for one handle: its objects, and each function as a field without `vk`
+ * in front. It must be zero-initialised. A test may replace a function. */
 typedef struct vkgdr_vk {
   VkInstance instance;       /* of the process */
   VkPhysicalDevice physical; /* once one is chosen */
@@ -66,10 +66,11 @@ typedef struct vkgdr_vk {
 
 /* Loads libvulkan.so.1, or the library in the environment variable
  * VKGDR_VULKAN_LIBRARY (for tests), and creates an instance. Both are kept
- * until the process ends; after a failure, the next call tries again. Returns
- * what is missing (vkgdr_error_set()), VKGDR_OBSTACLE_VULKAN_LOADER or
- * VKGDR_OBSTACLE_VULKAN_DRIVER, also if @debug hides it; vkgdr_vk_clear() is
- * needed either way. */
+ * until the process ends. After a failure, the next call tries again. Returns
+ * VKGDR_OBSTACLE_NONE, or with the error set (vkgdr_error_set()) what is
+ * missing, or hidden by @debug: VKGDR_OBSTACLE_VULKAN_LOADER or
+ * VKGDR_OBSTACLE_VULKAN_DRIVER. The caller must call vkgdr_vk_clear() in both
+ * cases. */
 vkgdr_obstacle vkgdr_vk_init (vkgdr_vk *vk, const vkgdr_debug *debug);
 
 /* Selects the physical device with this @uuid. If there is none, the error
