@@ -185,8 +185,9 @@ typedef enum vkgdr_frame_flags {
 
 /**
  * vkgdr_frame_info:
- * @number: the server counts its frames from 1
- * @lost: frames of the server between the last received one and this one
+ * @number: number of the frame; the server counts from 1
+ * @lost: number of frames between the last received one and this one that were
+ *   not received
  * @time: when the frame was due on the server's side, on CLOCK_MONOTONIC; -1 if
  *   unknown
  * @pts: presentation time of the server's stream, or %VKGDR_FRAME_NO_TIME
@@ -246,8 +247,8 @@ typedef struct vkgdr_frame_info {
  * @forget: (nullable): frees an object of @import; called in any thread
  * @user_data: for @import and @forget
  *
- * Parameters of vkgdr_frames_connect(). All fields that are 0 have their
- * default, except @path.
+ * Parameters of vkgdr_frames_connect(). All fields except @path may be 0, which
+ * is the default.
  *
  * Since: 0.3
  */
@@ -270,7 +271,7 @@ typedef struct vkgdr_frames_params {
  *
  * Returns: the connection, which the caller closes with vkgdr_frames_close(),
  *   or %NULL. Then errno is ENOENT if no process serves @path, so that another
- *   attempt may succeed, and has another value if none will
+ *   attempt may succeed later; any other value means that it will not
  *
  * Since: 0.3
  */
@@ -410,9 +411,9 @@ VKGDR_API CUdevice vkgdr_frames_get_device (vkgdr_frames_t frames);
  * vkgdr_frames_close:
  * @frames: (nullable): a connection
  *
- * Tells the server to send no more frames, and waits for the work that
- * vkgdr_frame_release_on_stream() was given. The server gets frames that were
- * not received yet back at once. Frames that were not released stay valid, and
+ * Tells the server to send no more frames, and waits for the work of all calls
+ * of vkgdr_frame_release_on_stream(). Frames that were sent but not received go
+ * back to the server at once. Frames that were not released stay valid, and
  * keep the connection open.
  *
  * Since: 0.3
@@ -462,8 +463,8 @@ VKGDR_API void vkgdr_frame_release (vkgdr_frame_t frame);
  * present has ended. Does not wait for it. Not for frames of a connection with
  * vkgdr_frames_params.import.
  *
- * Returns: false if that failed; then the function has waited for the stream,
- *   and has released the frame
+ * Returns: false on failure; the function has then waited for the stream and
+ *   released the frame
  *
  * Since: 0.3
  */
@@ -649,8 +650,8 @@ VKGDR_API uint32_t vkgdr_frame_server_count_clients (
  * vkgdr_frame_server_close:
  * @server: (nullable): a server
  *
- * Sends all frames, takes leave of the clients, and frees the buffers. Waits
- * two seconds at most for clients that do not read. Clients may still use the
+ * Sends all frames, ends the connections, and frees the buffers. Waits two
+ * seconds at most for clients that do not read. Clients may still use the
  * frames that they have.
  *
  * Since: 0.3

@@ -356,8 +356,8 @@ vkgdr_read_bits (const unsigned int *p, int bit, int depth, int order)
   return (int) (v & max);
 }
 
-/* Sets the bits that are in mask to those of v, and does not change the other
- * bits, because other threads may have samples in the same word. */
+/* Sets the bits of mask to those of v. Does not change the other bits, because
+ * other threads may write samples in the same word. */
 __device__ inline void
 vkgdr_set_bits (unsigned int *p, unsigned int mask, unsigned int v, int order)
 {
@@ -652,7 +652,7 @@ vkgdr_from_yuv (const VkgdrFrame &f, VkgdrYuv c)
   return rgba;
 }
 
-/* All samples of pixel (x, y), in one access if they are one word. */
+/* Reads all samples of pixel (x, y), in one access if the pixel is one word. */
 __device__ inline void
 vkgdr_get_pixel (const VkgdrFrame &f, int x, int y, int v[VKGDR_MAX_PLANES])
 {

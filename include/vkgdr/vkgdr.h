@@ -83,8 +83,8 @@ typedef enum vkgdr_open_flags {
  * fail: vkgdr_open(), vkgdr_probe(), vkgdr_memory_alloc(),
  * vkgdr_memory_import_fd(), vkgdr_memory_flush(), vkgdr_memory_invalidate() and
  * vkgdr_memory_get_fd(). vkgdr_memory_free() only sets the error if freeing
- * fails. All other functions do not change it, so a program can clean up before
- * it reads the error.
+ * fails. No other function changes it, so a program can clean up before it
+ * reads the error.
  *
  * Returns: a message of one line, which the caller frees with free(), or NULL
  *   if that call was successful
@@ -107,10 +107,10 @@ VKGDR_API char *vkgdr_last_error (void);
  * pointer. With %VKGDR_OPEN_WINDOW_OPTIONAL_BIT it succeeds, and functions that
  * need no window work.
  *
- * While a device is open, a thread of the library makes the calls of Vulkan,
- * for all handles of the process: in some drivers, the end of a thread that has
- * called Vulkan is not safe. A child process of fork() cannot use handles of
- * its parent, but it may close them.
+ * While a device is open, one thread of the library makes all calls of Vulkan
+ * for the process. The reason is that in some drivers, it is not safe to end a
+ * thread that has called Vulkan. A child process of fork() cannot use handles
+ * of its parent, but it may close them.
  *
  * In the environment, `VKGDR_DRIVER` selects the driver: `auto` (default),
  * `nvidia` or `software`. `VKGDR_DEBUG` simulates a device with fewer features.
