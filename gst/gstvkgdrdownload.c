@@ -16,7 +16,7 @@
  * #GstVideoMeta, frames keep their layout. Otherwise they get the default
  * layout of the caps: the transfer leaves the padding out. It also leaves out
  * what a #GstVideoCropMeta cuts off, so `videocrop` can be put before this
- * element. It then only attaches this meta.
+ * element: it then attaches this meta instead of copying.
  *
  * The property `stats` has the fields `frames`, `frames-packed` (frames whose
  * layout was changed), `bytes`, and of these `bytes-dma`, `bytes-copied` and
@@ -45,8 +45,9 @@ G_DECLARE_FINAL_TYPE (
 struct _GstVkgdrDownload {
   GstVkgdrTransfer parent;
 
-  /* For the output. A transfer leaves the padding as it is, and nobody else's
-   * bytes may be there; NULL unless the element is open. */
+  /* Allocates the output; NULL unless the element is open. It belongs to this
+   * element alone: a transfer does not write the padding, which must not
+   * contain bytes of other elements. */
   GstVkgdrAllocator *allocator;
 };
 

@@ -23,7 +23,8 @@ GstVkgdrKeeper *gst_vkgdr_keeper_new (void);
 void gst_vkgdr_keeper_free (GstVkgdrKeeper *keeper);
 
 /* Keeps @buffer until @fence is reached; then unmaps @maps, one for each of its
- * memories. Adds a reference to @buffer, and takes @maps and @fence. */
+ * memories. Adds a reference to @buffer, and takes ownership of @maps and
+ * @fence. */
 void gst_vkgdr_keeper_keep (GstVkgdrKeeper *keeper, GstBuffer *buffer,
     GstMapInfo *maps, GstVkgdrFence *fence);
 

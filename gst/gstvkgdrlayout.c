@@ -116,9 +116,9 @@ typedef struct {
   gsize width, height;
 } Rect;
 
-/* If pixels of a plane share samples of Cb and Cr, as in YUY2, and the crop
- * begins between them: the number of pixels from the first of them to the first
- * visible one. */
+/* Returns the number of pixels between the first visible pixel and the first
+ * pixel that shares its samples of Cb and Cr. It is 0 unless pixels of a plane
+ * share these samples, as in YUY2. */
 static guint
 get_luma_shift (
     const GstVideoInfo *info, guint plane, const GstVideoCropMeta *crop)
@@ -234,8 +234,9 @@ copy_rect (
 
 /* --- by the CPU ---------------------------------------------------------- */
 
-/* Copies luma from @shift pixels further to the right. Cb and Cr were copied
- * with the first pixel that shares them, so that they do not change places. */
+/* Copies luma once more, from @shift pixels further to the right. Cb and Cr
+ * stay as they were copied: with the first pixel that shares them, because
+ * otherwise Cb and Cr would be exchanged. */
 static void
 shift_luma (const GstVideoInfo *info, guint shift, guint8 *to, guint8 *from)
 {

@@ -20,8 +20,8 @@ G_BEGIN_DECLS
 gboolean gst_vkgdr_layout_is_default (
     const GstVideoInfo *info, GstBuffer *frame);
 
-/* Whether a stride is negative, which kernels do not support. For formats with
- * tiles, a stride is no distance, and is never negative. */
+/* Whether a stride is negative, which kernels do not support. Formats with
+ * tiles have no negative strides: their stride field is not a distance. */
 gboolean gst_vkgdr_layout_is_upside_down (GstBuffer *frame);
 
 /* Copies the planes of @frame into @output, of @info's size, in the default
@@ -39,8 +39,8 @@ gboolean gst_vkgdr_layout_pack (const GstVideoInfo *info, GstBuffer *frame,
 /* Whether gst_vkgdr_layout_pack () can crop frames of this format anywhere. */
 gboolean gst_vkgdr_layout_can_crop (const GstVideoInfo *info);
 
-/* A buffer with the packed @memory (taken), and all other data of @frame,
- * except metas that cropping makes wrong. */
+/* A buffer with the packed @memory (transfer full), and all other data of
+ * @frame, except metas that cropping makes wrong. */
 GstBuffer *gst_vkgdr_layout_new_packed (
     const GstVideoInfo *info, GstBuffer *frame, GstMemory *memory);
 

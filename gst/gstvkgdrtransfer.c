@@ -75,10 +75,10 @@ is_known (const GstCapsFeatures *features)
   return is_ours (features) || is_cuda (features) || is_system (features);
 }
 
-/* Appends the structure in system memory with @features (taken), which name no
- * memory. Elements name system memory beside `meta:…`, but not beside
- * `format:Interlaced`. GStreamer takes the two for different caps, so both are
- * appended. */
+/* Appends the structure in system memory with @features (transfer full), which
+ * name no memory. Elements name system memory in addition to `meta:…`, but not
+ * in addition to `format:Interlaced`. For GStreamer, caps with and without
+ * `memory:SystemMemory` then differ, so both are appended. */
 static void
 append_with_system_memory (
     GstCaps *caps, const GstStructure *structure, GstCapsFeatures *features)
@@ -551,7 +551,8 @@ wrap_cuda_input (GstVkgdrTransfer *self, GstBuffer *input)
   return result;
 }
 
-/* Wraps @buffer (taken, unless it is @input) as GstCudaMemory. */
+/* Wraps @buffer as GstCudaMemory. Takes ownership of @buffer, unless it is
+ * @input. */
 static GstBuffer *
 wrap_cuda_output (
     GstVkgdrTransfer *self, GstBuffer *input, GstBuffer *buffer, GError **error)
@@ -644,7 +645,7 @@ gst_vkgdr_transfer_generate_output (GstBaseTransform *trans, GstBuffer **output)
     gst_tensor_batch_move_analytics (*output, before);
     return GST_FLOW_OK;
   }
-  /* The frame is wrong, and not the device. */
+  /* The frame is invalid; the device works. */
   if (g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT)) {
     gst_vkgdr_element_post_dropped (GST_ELEMENT (self), error);
     g_error_free (error);

@@ -32,8 +32,8 @@ struct _GstVkgdrTransferClass {
       const GstVideoInfo *info, GstVkgdrPath *path, GError **error);
 };
 
-/* A buffer with @memory (nullable, taken), and all other data of @input,
- * including the layout of the planes. */
+/* A buffer with @memory (nullable, transfer full), and all other data of
+ * @input, including the layout of the planes. */
 GstBuffer *gst_vkgdr_transfer_new_like (GstBuffer *input, GstMemory *memory);
 
 /* The access mode with which upstream wrote the last buffer that was already in

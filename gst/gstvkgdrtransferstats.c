@@ -17,7 +17,8 @@ set (guint64 *figure, guint64 value)
   __atomic_store_n (figure, value, __ATOMIC_RELAXED);
 }
 
-/* No other thread writes, so that this need not be one atomic operation. */
+/* Only one thread writes, so the load and the store do not have to be one
+ * atomic operation. */
 static void
 add (guint64 *figure, guint64 value)
 {

@@ -40,10 +40,10 @@
  * (written by upstream through the window), `bytes-staged` (sent when upstream
  * unmapped them), `bytes-dma` (sent from upstream's own memory), `bytes-peer`
  * (copied from memory of another context or device), `bytes-copied` (copied by
- * the CPU) and `bytes-untouched` (not written by the CPU); `map-time` and
- * `wait-time`, the time in nanoseconds for which upstream had proposed buffers
- * mapped for writing, and the time for which these maps had to wait (all
- * uint64); and `access`, the present access mode.
+ * the CPU) and `bytes-untouched` (not written by the CPU); `map-time`, the time
+ * in nanoseconds for which upstream had proposed buffers mapped for writing,
+ * and `wait-time`, the time for which mapping them had to wait (all uint64);
+ * and `access`, the present access mode.
  *
  * ## Example launch line
  * |[
@@ -66,8 +66,8 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_upload_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_upload_debug
 
 /* For buffers of at least this size in bytes, a transfer is faster than the
- * CPU: in the time that it takes to queue a transfer, the CPU writes a quarter
- * of this size. */
+ * CPU: queueing a transfer takes as long as the CPU needs to write a quarter of
+ * this size. */
 #define DMA_MIN (256 * 1024)
 
 #define GST_TYPE_VKGDR_UPLOAD (gst_vkgdr_upload_get_type ())
@@ -105,7 +105,7 @@ GST_ELEMENT_REGISTER_DEFINE (
 
 /* --- the proposal to upstream --------------------------------------------- */
 
-/* Takes @pool, for the statistics. */
+/* Stores @pool (transfer full), which is needed for the statistics. */
 static void
 set_pool (GstVkgdrUpload *self, GstBufferPool *pool)
 {
@@ -294,7 +294,7 @@ map_pinned (GstVkgdrUpload *self, GstBuffer *buffer)
   return NULL;
 }
 
-/* Queues the transfers of @maps (taken). */
+/* Queues the transfers of @maps (transfer full). */
 static gboolean
 queue_transfers (GstVkgdrUpload *self, GstBuffer *input, GstMapInfo *maps,
     GstMemory *output, GError **error)
