@@ -282,8 +282,8 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    * one follows from the aspect ratio. The memory does not have to be named.
    *
    * A kernel of the user has to do any conversion that its two frames describe.
-   * #GstCudaFilter:pixel converts to all formats. A built-in kernel that does
-   * not support the conversion is an error.
+   * #GstCudaFilter:pixel converts to all formats. If a built-in kernel does not
+   * support the conversion, the element posts an error.
    *
    * Since: 0.1
    */

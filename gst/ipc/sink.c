@@ -241,7 +241,7 @@ publish (GstBuffer *buffer, GError **error)
 /* Without a window there is no memory with a file descriptor. So the error also
  * tells the user how to get a window. Takes ownership of @error. */
 static GError *
-explain (GstVkgdrIpcSink *self, GError *error)
+explain_export_error (GstVkgdrIpcSink *self, GError *error)
 {
   GstStructure *context = gst_vkgdr_context_describe (
       gst_vkgdr_ipc_endpoint_get_context (&self->endpoint));
@@ -387,7 +387,7 @@ gst_vkgdr_ipc_sink_render (GstBaseSink *sink, GstBuffer *buffer)
   output = make_output (self, buffer, &error);
 
   if (!output) {
-    error = explain (self, error);
+    error = explain_export_error (self, error);
     GST_ELEMENT_ERROR (self, RESOURCE, WRITE, ("%s", error->message),
         ("the frame cannot be given to other processes"));
     g_error_free (error);

@@ -262,9 +262,10 @@ add_picture (Round *round, GstVkgdrTensorPad *pad,
 
 /* --- rounds -------------------------------------------------------------- */
 
-/* Finds the earliest queued frame. */
+/* Counts the pads with and without a queued frame, and finds the earliest
+ * frame. */
 static gboolean
-look_at_pad (GstElement *element, GstPad *sink, gpointer data)
+count_pad (GstElement *element, GstPad *sink, gpointer data)
 {
   GstVkgdrTensorPad *pad = GST_VKGDR_TENSOR_PAD (sink);
   GstAggregatorPad *base = GST_AGGREGATOR_PAD (sink);
@@ -444,7 +445,7 @@ run_round (Round *round)
   GstVkgdrTensor *self = round->self;
   GstElement *element = GST_ELEMENT (self);
 
-  gst_element_foreach_sink_pad (element, look_at_pad, round);
+  gst_element_foreach_sink_pad (element, count_pad, round);
   if (round->without_caps)
     return refuse_frame (round);
   if (round->n_waiting == 0 && round->n_empty == 0)
@@ -483,7 +484,7 @@ gst_vkgdr_tensor_get_next_time (GstAggregator *aggregator)
   Round round = { GST_VKGDR_TENSOR (aggregator), GST_CLOCK_TIME_NONE,
     GST_CLOCK_TIME_NONE, FALSE, 0, 0, NULL, GST_FLOW_OK, NULL };
 
-  gst_element_foreach_sink_pad (GST_ELEMENT (aggregator), look_at_pad, &round);
+  gst_element_foreach_sink_pad (GST_ELEMENT (aggregator), count_pad, &round);
   return round.start;
 }
 

@@ -107,10 +107,11 @@ VKGDR_API char *vkgdr_last_error (void);
  * pointer. With %VKGDR_OPEN_WINDOW_OPTIONAL_BIT it succeeds, and functions that
  * need no window work.
  *
- * While a device is open, one thread of the library makes all calls of Vulkan
- * for the process. The reason is that in some drivers, it is not safe to end a
- * thread that has called Vulkan. A child process of fork() cannot use handles
- * of its parent, but it may close them.
+ * While a device is open, one thread of the library makes the calls of Vulkan
+ * for the process, except those that flush memory that is not coherent. The
+ * reason is that in some drivers, it is not safe to end a thread that has
+ * called Vulkan. A child process of fork() cannot use handles of its parent,
+ * but it may close them.
  *
  * In the environment, `VKGDR_DRIVER` selects the driver: `auto` (default),
  * `nvidia` or `software`. `VKGDR_DEBUG` simulates a device with fewer features.

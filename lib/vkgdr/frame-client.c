@@ -70,8 +70,8 @@ struct vkgdr_frames {
 
 struct vkgdr_frame {
   vkgdr_frames_t frames;
-  vkgdr_frame_t next; /* in `unsent` or `done` */
-  bool is_told;       /* RELEASE was sent */
+  vkgdr_frame_t next;   /* in `unsent` or `done` */
+  bool release_is_sent; /* RELEASE was sent */
   vkgdr_frame_info info;
   vkgdr_frame_format format;
   import *imports[VKGDR_FRAME_MAX_MEMORIES];
@@ -178,7 +178,7 @@ send_answer (vkgdr_frames_t self, uint32_t type, uint64_t number)
 /* The socket has room for the answers to the frames that a client usually has,
  * so answers do not wait for long. */
 static void
-send_untold_locked (vkgdr_frames_t self)
+send_pending_answers_locked (vkgdr_frames_t self)
 {
   vkgdr_frame_t frame;
 
@@ -228,13 +228,13 @@ vkgdr_frame_release (vkgdr_frame_t frame)
 
   for (i = 0; i < frame->info.n_memories; i++)
     import_unref (self, frame->imports[i]);
-  if (frame->is_told) {
+  if (frame->release_is_sent) {
     free (frame);
   } else {
     pthread_mutex_lock (&self->lock);
     frame->next = self->unsent;
     self->unsent = frame;
-    send_untold_locked (self);
+    send_pending_answers_locked (self);
     pthread_mutex_unlock (&self->lock);
   }
   frames_unref (self);
@@ -249,7 +249,8 @@ on_work_done (void *data)
   vkgdr_frames_t self = frame->frames;
 
   pthread_mutex_lock (&self->lock);
-  frame->is_told = send_answer (self, VKGDR_WIRE_RELEASE, frame->info.number);
+  frame->release_is_sent =
+      send_answer (self, VKGDR_WIRE_RELEASE, frame->info.number);
   frame->next = self->done;
   self->done = frame;
   pthread_mutex_unlock (&self->lock);
@@ -265,7 +266,7 @@ free_done (vkgdr_frames_t self)
   pthread_mutex_lock (&self->lock);
   done = self->done;
   self->done = NULL;
-  send_untold_locked (self);
+  send_pending_answers_locked (self);
   pthread_mutex_unlock (&self->lock);
   for (; done; done = next) {
     next = done->next;
@@ -663,7 +664,7 @@ read_frame (vkgdr_frames_t self, const uint8_t *data, size_t size)
   atomic_fetch_add (&self->refs, 1);
   describe (self, frame, &head);
   if (!read_parts (self, frame, &head, data + sizeof (head))) {
-    frame->is_told = true; /* the connection ends */
+    frame->release_is_sent = true; /* the connection ends */
     vkgdr_frame_release (frame);
     refuse ("a frame");
     return NULL;
@@ -888,7 +889,7 @@ vkgdr_frames_close (vkgdr_frames_t self)
     return;
   pthread_mutex_lock (&self->lock);
   self->is_closed = self->must_stop = true;
-  send_untold_locked (self);
+  send_pending_answers_locked (self);
   pthread_mutex_unlock (&self->lock);
   if (self->stream && vkgdr_device_enter (self->device)) {
     self->device->cu->cuStreamSynchronize (self->stream);

@@ -95,7 +95,7 @@ typedef struct {
   uint32_t n, n_sent, room;
   uint64_t *known; /* numbers of the memories that were sent to it */
   uint32_t n_known, known_room;
-  unsigned generation; /* of exports, when FORGET was last sent */
+  unsigned generation; /* of exports, at the last vkgdr_peer_forget() */
   uint64_t states[VKGDR_PEER_N_STATES]; /* serials of the last sent messages */
   uint64_t sent, lost;                  /* frames */
   bool is_known;                        /* it has sent HELLO */

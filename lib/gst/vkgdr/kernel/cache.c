@@ -160,7 +160,7 @@ cache_find_fault (const struct stat *st, mode_t type)
 
 /* Logs once for each path why it is not used. */
 static void
-cache_complain (const gchar *path, const gchar *fault)
+cache_warn_once (const gchar *path, const gchar *fault)
 {
   static GMutex lock;
   static GHashTable *logged;
@@ -178,13 +178,13 @@ cache_complain (const gchar *path, const gchar *fault)
     GST_INFO ("%s %s", path, fault);
 }
 
-/* The same as cache_complain (), for a system call that failed. */
+/* The same as cache_warn_once (), for a system call that failed. */
 static void
-cache_complain_errno (const gchar *path, gint number)
+cache_warn_errno_once (const gchar *path, gint number)
 {
   gchar *fault = g_strdup_printf ("cannot be used (%s)", g_strerror (number));
 
-  cache_complain (path, fault);
+  cache_warn_once (path, fault);
   g_free (fault);
 }
 
@@ -198,20 +198,20 @@ cache_open_folder (const gchar *folder, gboolean create)
   gint fd;
 
   if (create && g_mkdir_with_parents (folder, 0700) != 0) {
-    cache_complain_errno (folder, errno);
+    cache_warn_errno_once (folder, errno);
     return -1;
   }
   fd = open (folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) {
     if (errno != ENOENT)
-      cache_complain_errno (folder, errno);
+      cache_warn_errno_once (folder, errno);
     return -1;
   }
   fault = fstat (fd, &st) == 0 ? cache_find_fault (&st, S_IFDIR)
                                : "cannot be examined";
   if (!fault)
     return fd;
-  cache_complain (folder, fault);
+  cache_warn_once (folder, fault);
   close (fd);
   return -1;
 }
@@ -228,7 +228,7 @@ cache_open_entry (gint dir, const gchar *name, const gchar *path, gsize *size)
   fd = openat (dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) {
     if (errno != ENOENT)
-      cache_complain_errno (path, errno);
+      cache_warn_errno_once (path, errno);
     return -1;
   }
   fault = fstat (fd, &st) == 0 ? cache_find_fault (&st, S_IFREG)
@@ -239,7 +239,7 @@ cache_open_entry (gint dir, const gchar *name, const gchar *path, gsize *size)
     *size = st.st_size;
     return fd;
   }
-  cache_complain (path, fault);
+  cache_warn_once (path, fault);
   close (fd);
   return -1;
 }
@@ -491,7 +491,7 @@ cache_store_entry (const gchar *key, const GByteArray *entry, guint64 max_size)
     cache_make_room (dir, entry->len, max_size);
     result = cache_write_entry (dir, name, entry);
     if (result != 0)
-      cache_complain_errno (folder, result);
+      cache_warn_errno_once (folder, result);
     close (dir);
     g_free (name);
   }

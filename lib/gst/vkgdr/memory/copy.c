@@ -163,7 +163,7 @@ run_fill (const Job *job)
 /* --- accesses ------------------------------------------------------------ */
 
 static gboolean
-begin (const Job *job, GstVkgdrStream *stream, GError **error)
+begin_accesses (const Job *job, GstVkgdrStream *stream, GError **error)
 {
   if (job->from.memory
       && !gst_vkgdr_memory_begin_access (
@@ -178,7 +178,7 @@ begin (const Job *job, GstVkgdrStream *stream, GError **error)
  * queued.
  */
 static gboolean
-end (const Job *job, GstVkgdrStream *stream, GError **error)
+end_accesses (const Job *job, GstVkgdrStream *stream, GError **error)
 {
   gboolean ok = TRUE;
 
@@ -201,13 +201,14 @@ queue (Job *job, CUresult (*run) (const Job *job), const gchar *what,
   GstVkgdrContext *context = gst_vkgdr_stream_get_context (stream);
   gboolean ok;
 
-  if (!begin (job, stream, error) || !gst_vkgdr_context_push (context, error))
+  if (!begin_accesses (job, stream, error)
+      || !gst_vkgdr_context_push (context, error))
     return FALSE;
   job->cuda = gst_vkgdr_context_get_driver (context);
   job->stream = gst_vkgdr_stream_get_handle (stream);
   ok = gst_vkgdr_context_check (context, run (job), what, error);
   gst_vkgdr_context_pop (context);
-  return end (job, stream, ok ? error : NULL) && ok;
+  return end_accesses (job, stream, ok ? error : NULL) && ok;
 }
 
 /* Queues @job, one of whose memories must belong to the context of @stream. */

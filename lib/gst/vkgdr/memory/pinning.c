@@ -34,7 +34,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_pinning_debug);
 
 /* Microseconds between two checks for memories without another owner. A check
  * is cheap: it reads one reference count for each pinned memory. */
-#define LOOK_INTERVAL (50 * G_TIME_SPAN_MILLISECOND)
+#define CHECK_INTERVAL (50 * G_TIME_SPAN_MILLISECOND)
 
 /* The bytes of a system memory follow the GstMemory in the same allocation.
  * They begin at most this many bytes, plus the alignment, after its start.
@@ -142,7 +142,7 @@ unpin_unused (gpointer user_data)
 static void
 unpin_unused_later (GstVkgdrContext *context)
 {
-  if (!gst_vkgdr_reclaim_later (context, LOOK_INTERVAL, unpin_unused,
+  if (!gst_vkgdr_reclaim_later (context, CHECK_INTERVAL, unpin_unused,
           gst_vkgdr_context_ref_in_background (context)))
     gst_vkgdr_context_unref_in_background (context);
 }
