@@ -36,7 +36,8 @@ gboolean gst_vkgdr_layout_pack (const GstVideoInfo *info, GstBuffer *frame,
     GstMemory *output, GstVkgdrStream *stream, gboolean *by_cpu,
     GError **error);
 
-/* Whether gst_vkgdr_layout_pack () can crop frames of this format anywhere. */
+/* Whether gst_vkgdr_layout_pack () can crop frames of this format at any
+ * pixel. */
 gboolean gst_vkgdr_layout_can_crop (const GstVideoInfo *info);
 
 /* A buffer with the packed @memory (transfer full), and all other data of

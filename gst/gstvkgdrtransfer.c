@@ -313,9 +313,10 @@ gst_vkgdr_transfer_new_like (GstBuffer *input, GstMemory *memory)
   return output;
 }
 
-/* The same as gst_vkgdr_transfer_new_like (), but returns @input, with @memory,
- * if it has no other owner. A buffer of a pool keeps its memory, because the
- * pool would free a buffer with another memory. */
+/* The same as gst_vkgdr_transfer_new_like (), but if @input has no other owner,
+ * replaces its memory and returns it. The memory of a buffer of a pool is not
+ * replaced, because the pool would free such a buffer instead of recycling
+ * it. */
 static GstBuffer *
 replace_memory (GstBuffer *input, GstMemory *memory)
 {

@@ -17,7 +17,7 @@ G_BEGIN_DECLS
 
 /* How the bytes of a buffer reached the output memory. */
 typedef enum {
-  GST_VKGDR_PATH_NONE,   /* already in place, but none of the next two */
+  GST_VKGDR_PATH_NONE,   /* already in place, not written by the CPU */
   GST_VKGDR_PATH_DIRECT, /* already in place, written through the window */
   GST_VKGDR_PATH_STAGED, /* already in place, sent on unmap */
   GST_VKGDR_PATH_DMA,    /* sent by DMA */

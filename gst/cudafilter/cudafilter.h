@@ -33,8 +33,8 @@ struct _GstCudaFilter {
   GstVkgdrVideoFilter parent;
 
   /* --- under the object lock --- */
-  GstCudaRequest properties;   /* their values */
-  GstCudaRequest requested;    /* the same at the end of a g_object_set () */
+  GstCudaRequest properties;   /* the values that were set */
+  GstCudaRequest requested;    /* copied at the end of a g_object_set () */
   guint kernel_timeout;        /* milliseconds, or 0 */
   gboolean has_kernel_timeout; /* it was set */
   gboolean watch;

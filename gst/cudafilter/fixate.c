@@ -234,14 +234,15 @@ scale (gint number, gint64 n, gint64 d)
   return (gint) CLAMP (scaled, 1, G_MAXINT);
 }
 
-/* This function and the next one return the missing side with which the picture
- * of @size keeps its display aspect ratio, if the pixels keep theirs. */
+/* Returns the height for @width with which the picture of @size keeps its
+ * display aspect ratio, if the pixel aspect ratio stays the same. */
 static gint
 height_for (const Size *size, gint width)
 {
   return scale (size->height, width, size->width);
 }
 
+/* The same as height_for (), for the width. */
 static gint
 width_for (const Size *size, gint height)
 {

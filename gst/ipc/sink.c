@@ -22,9 +22,9 @@
  *
  * A frame is sent when it is written, and its buffer goes back to its pool when
  * all clients have used it or are gone. The streaming thread waits for neither.
- * A client that has #GstVkgdrIpcSink:max-buffers frames, because it is slow or
- * stopped, loses frames or makes the source wait, as #GstVkgdrIpcSink:leaky
- * says. Other clients are only affected if the source waits.
+ * A client that is slow or stopped soon has #GstVkgdrIpcSink:max-buffers
+ * frames. Then #GstVkgdrIpcSink:leaky determines whether it loses frames or the
+ * source waits. Other clients are only affected if the source waits.
  *
  * Caps, segments, tags, EOS, timestamps, flags, and metas that can be
  * serialised go to the clients, too. A client that connects later gets the

@@ -646,8 +646,8 @@ gst_vkgdr_ipc_src_negotiate (GstBaseSrc *src)
   return TRUE;
 }
 
-/* Nothing has to be allocated, because the memory is the server's. The base
- * class would activate a pool of downstream. */
+/* Removes the pools of downstream, which the base class would activate: the
+ * memory is the server's, so nothing has to be allocated. */
 static gboolean
 gst_vkgdr_ipc_src_decide_allocation (GstBaseSrc *src, GstQuery *query)
 {

@@ -77,7 +77,8 @@ is_kept (const Scan *scan, const gchar *end)
   return scan->before == '\0' || strchr (";[", scan->before) != NULL;
 }
 
-/* The caps in a sample are encoded. */
+/* Returns FALSE for a GstSample: its caps are in Base64, so they cannot be
+ * checked. */
 static gboolean
 set_type (Scan *scan, const gchar *type)
 {

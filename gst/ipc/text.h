@@ -15,9 +15,10 @@
 G_BEGIN_DECLS
 
 /* Whether GStreamer may parse the @size bytes at @text: they are UTF-8, they
- * are not nested too deeply, no part is hidden in an encoding, and the names
- * are known to this process, or it has not learnt too many from others yet.
- * Servers check their own texts, too. Thread-safe. */
+ * are not nested too deeply, they contain no GstSample, and they do not have
+ * too many names that are new to this process. A GstSample has caps in Base64,
+ * which this function cannot check. Servers check their own texts, too.
+ * Thread-safe. */
 gboolean gst_vkgdr_ipc_text_is_safe (const gchar *text, gsize size);
 
 G_END_DECLS

@@ -337,8 +337,8 @@ VKGDR_API vkgdr_frames_status vkgdr_frames_receive (
  * @VKGDR_FRAMES_STREAM_TAGS: tags of the stream
  * @VKGDR_FRAMES_GLOBAL_TAGS: tags of all streams
  *
- * What a server with GStreamer sends before frames. The bytes are described in
- * docs/ipc-protocol.md.
+ * What a server with GStreamer sends before frames. docs/ipc-protocol.md
+ * describes the bytes.
  *
  * Since: 0.3
  */

@@ -25,10 +25,10 @@
  *
  * A launch has at least out.width x out.height threads in blocks of 32 x 8,
  * rounded up to whole blocks, so a thread has to return if its pixel is outside
- * the frame. A kernel whose registers allow fewer threads in a block gets
- * smaller blocks. With `#pragma vkgdr tile 4x2` in the source, a launch has one
- * thread per tile of 4 x 2 pixels; tiles at the right and lower edge may be
- * smaller. Both numbers are 1 to 99.
+ * the frame. If a kernel uses so many registers that a block can have fewer
+ * threads, blocks are smaller. With `#pragma vkgdr tile 4x2` in the source, a
+ * launch has one thread per tile of 4 x 2 pixels; tiles at the right and lower
+ * edge may be smaller. Both numbers are 1 to 99.
  *
  * Names: a source is put between `extern "C" {` and `}`, so that the property
  * `entry` of cudafilter takes the kernel's plain name. Templates, headers and

@@ -70,8 +70,8 @@ struct vkgdr_frames {
 
 struct vkgdr_frame {
   vkgdr_frames_t frames;
-  vkgdr_frame_t next;   /* in `unsent` or `done` */
-  bool release_is_sent; /* RELEASE was sent */
+  vkgdr_frame_t next; /* in `unsent` or `done` */
+  bool release_is_sent;
   vkgdr_frame_info info;
   vkgdr_frame_format format;
   import *imports[VKGDR_FRAME_MAX_MEMORIES];

@@ -281,7 +281,7 @@ vkgdr_peer_offer (vkgdr_peer *self, vkgdr_output *output, uint32_t max,
 
   if (!vkgdr_peer_is_active (self))
     return;
-  /* If the client does not read, one EOS after the last frame is enough. */
+  /* A client that does not read gets only one EOS after its last frame. */
   if (is_end (output) && is_after_end)
     return;
   if (!is_end (output)) {

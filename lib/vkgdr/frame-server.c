@@ -216,8 +216,8 @@ run_waiter (void *data)
 static void
 refuse (vkgdr_server *self, int fd, const char *reason)
 {
-  /* Counted first, so that the figures include the client when it gets the
-   * message. */
+  /* The client is counted before it gets the message, so that it is in the
+   * statistics by then. */
   pthread_mutex_lock (&self->lock);
   self->gone.refused++;
   pthread_mutex_unlock (&self->lock);

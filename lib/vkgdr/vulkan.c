@@ -63,10 +63,10 @@
  */
 static PFN_vkGetInstanceProcAddr get_instance_proc;
 
-/* Process-wide and never destroyed. With the last instance, the loader unloads
- * the drivers, which do not support this well: NVIDIA's driver (580) cannot be
- * loaded again after it was unloaded fewer than fifty times, and lavapipe leaks
- * a little memory each time. */
+/* Process-wide and never destroyed. When the last instance is destroyed, the
+ * loader unloads the drivers. Drivers do not support this well: NVIDIA's driver
+ * (580) cannot be loaded any more after fewer than fifty unloads, and lavapipe
+ * leaks memory each time. */
 static VkInstance instance;
 
 static const char *

@@ -184,7 +184,8 @@ map_in_cuda (vkgdr_memory_t mem)
   return false;
 }
 
-/* @fd may be negative after an error, which is passed on. */
+/* If @fd is negative, an earlier call has failed and has set the error; returns
+ * false. */
 static bool
 give_to_cuda (vkgdr_memory_t mem, int fd)
 {

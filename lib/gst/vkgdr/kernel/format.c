@@ -300,7 +300,8 @@ format_make_frame (const GstVideoFormatInfo *format, VkgdrFrame *frame)
 
 /* --- functions for other files of the library ---------------------------- */
 
-/* Called for each frame, so the result is kept. Never freed. */
+/* The results are kept until the process ends, because this is called for each
+ * frame. */
 static const Description *
 format_get_description (const GstVideoFormatInfo *format)
 {

@@ -9,7 +9,7 @@
  * | backing | host pointer | from |
  * | window | yes | Vulkan, imported in CUDA |
  * | device | no | cuMemAlloc |
- * | wrapped | that of the memory that it is a part of | somebody's pointer |
+ * | wrapped | only in a part of a memory that has one | another library |
  * | imported | yes, if it is in the window | another process |
  */
 

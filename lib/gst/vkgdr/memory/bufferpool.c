@@ -191,9 +191,9 @@ emit_acquire_failed (GstVkgdrBufferPool *self)
   g_clear_error (&error);
 }
 
-/* If a pool cannot allocate all its initial buffers, the start fails.
- * GStreamer frees buffers only when a started pool is stopped. So the buffers
- * that were allocated are freed here. */
+/* If a pool cannot allocate all its initial buffers, the start fails, and the
+ * allocated ones are freed here: GStreamer frees buffers only when a started
+ * pool is stopped. */
 static gboolean
 gst_vkgdr_buffer_pool_start (GstBufferPool *pool)
 {
@@ -274,9 +274,10 @@ is_idle (GstBuffer *buffer)
   return gst_vkgdr_memory_is_idle (gst_buffer_peek_memory (buffer, 0));
 }
 
-/* Returns an idle buffer of the queue, if there is one, instead of @first. Does
- * not allocate. If all buffers are in flight, returns @first, which was
- * released first; waiting for it keeps a fast source from filling the window.
+/* Returns an idle buffer of the queue instead of @first, if there is one. If
+ * the device uses all buffers, returns @first, which was released first. No
+ * buffer is allocated in this case: the source has to wait, so that a fast
+ * source does not fill the window.
  */
 static GstBuffer *
 prefer_idle (GstVkgdrBufferPool *self, GstBuffer *first)

@@ -25,9 +25,9 @@
  * Since: 0.1
  */
 
-/* Rows of bytes, of a memory or of the host. */
+/* A rectangle of bytes in a memory or in host memory. */
 typedef struct {
-  GstMemory *memory; /* NULL: of the host */
+  GstMemory *memory; /* NULL: host memory */
   guint8 *host;      /* the first byte, if it is of the host */
   gsize offset;      /* of the first byte, if it is of a memory */
   gsize pitch;

@@ -12,8 +12,8 @@
 
 #include "tensor/config.h"
 
-/* The size of a picture as a fixed-point number must leave room for the sums of
- * the filters. */
+/* The maximum width and height in pixels. Positions are fixed-point numbers,
+ * and the sums of the filters must not overflow. */
 #define MAX_SIZE 32767
 
 #define SAMPLE_MAX 255.0f

@@ -15,7 +15,8 @@
 
 #define JOB_RESOURCE "/org/gst-vkgdr/job.h"
 #define SOURCE_RESOURCE "/org/gst-vkgdr/tensor.cu"
-/* The settings are the numbers of the fields below. */
+/* The numbers are the settings of the variant, in the order of the fields of
+ * Macros. */
 #define IMAGE_RESOURCE "/org/gst-vkgdr/tensor-%u-%u-%u-%u-%u.ptx"
 #define ENTRY "vkgdr_tensor"
 
