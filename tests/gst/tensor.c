@@ -266,37 +266,36 @@ TEST (batches_in_time)
   fail_unless_equals_uint64 (get_stat (pipeline, "frames"), 10);
 }
 
-/* The meta says where a region is, and where a point of the tensor is. */
-TEST (regions)
+static void
+check_region (
+    const GstVkgdrTensorFrame *frame, gint x, gint y, gint width, gint height)
 {
-  g_autoptr (GstElement) pipeline =
-      test_launch (TENSOR ("region=roi batch=4") SOURCE ("a"));
-  g_autoptr (GPtrArray) buffers = NULL;
-  const GstVkgdrTensorFrame *frame;
-
-  add_regions (pipeline, FALSE);
-  queue_frames (pipeline, "a", 1, 4, FRAME_TIME);
-  buffers = test_play_buffers (pipeline);
-  frame = frame_of (buffers, 1, 0);
-  fail_unless_equals_int (frame->roi_id, 31);
-  fail_unless_equals_string (g_quark_to_string (frame->roi_type), "cat");
-  fail_unless (frame->region_x == 1 && frame->region_width == 4);
-  fail_unless (frame->transform.scale_x == 0.5);
-  fail_unless (frame->transform.offset_x == 1);
+  fail_unless (frame->region_x == x && frame->region_y == y);
+  fail_unless (frame->region_width == width && frame->region_height == height);
 }
 
-TEST (crop)
+/* The meta says where a region is, and where a point of the tensor is. A crop
+ * is limited to the picture. */
+TEST_LOOP (regions, 2)
 {
-  g_autoptr (GstElement) pipeline = test_launch (TENSOR ("") SOURCE ("a"));
+  g_autoptr (GstElement) pipeline = test_launch (
+      TENSOR ("%s") SOURCE ("a"), __i__ ? "" : "region=roi batch=4");
   g_autoptr (GPtrArray) buffers = NULL;
   const GstVkgdrTensorFrame *frame;
 
-  add_regions (pipeline, TRUE);
-  queue_frames (pipeline, "a", 1, 1, FRAME_TIME);
+  add_regions (pipeline, __i__);
+  queue_frames (pipeline, "a", 1, 4, FRAME_TIME);
   buffers = test_play_buffers (pipeline);
-  frame = frame_of (buffers, 0, 0);
-  fail_unless (frame->region_x == 2 && frame->region_y == 1);
-  fail_unless (frame->region_width == 4 && frame->region_height == SIZE - 1);
+  if (__i__) {
+    check_region (frame_of (buffers, 0, 0), 2, 1, 4, SIZE - 1);
+    return;
+  }
+  frame = frame_of (buffers, 1, 0);
+  check_region (frame, 1, 0, 4, 4);
+  fail_unless_equals_int (frame->roi_id, 31);
+  fail_unless_equals_string (g_quark_to_string (frame->roi_type), "cat");
+  fail_unless (frame->transform.scale_x == 0.5);
+  fail_unless (frame->transform.offset_x == 1);
 }
 
 /* Plays a pipeline that sends one batch of one frame. */
@@ -333,8 +332,7 @@ TEST (crop_by_a_filter)
   gst_buffer_unmap (before->pdata[0], &map);
   frame = frame_of (behind, 0, 0);
   fail_unless (frame->width == 64 && frame->height == 32);
-  fail_unless (frame->region_x == 32 && frame->region_y == 6);
-  fail_unless (frame->region_width == 24 && frame->region_height == 26);
+  check_region (frame, 32, 6, 24, 26);
 }
 
 TEST (restart)
@@ -438,20 +436,16 @@ value_of_many (guint source, guint frame)
 static GstElement *
 launch_many (guint batch)
 {
-  GString *text = g_string_new (NULL);
-  GstElement *pipeline;
+  g_autoptr (GString) text = g_string_new (NULL);
   guint i;
 
   g_string_printf (text, TENSOR ("missing=leave-out batch=%u"), batch);
   for (i = 0; i < MANY; i++)
     g_string_append_printf (text,
-        " appsrc name=s%u format=time caps=video/x-raw,format=GRAY8,width=8,"
-        "height=8,framerate=25/1 ! identity sleep-time=%u ! vkgdrupload ! "
-        "queue max-size-buffers=2 ! t.sink_%u",
+        " appsrc name=s%u format=time caps=" GRAY " ! identity sleep-time=%u ! "
+        "vkgdrupload ! queue max-size-buffers=2 ! t.sink_%u",
         i, i % 3 == 0 ? (MANY - i) * 500 : 0, i);
-  pipeline = test_launch ("%s", text->str);
-  g_string_free (text, TRUE);
-  return pipeline;
+  return test_launch ("%s", text->str);
 }
 
 /* Fails unless batch @i has the frames that belong there: one of each source,
@@ -459,23 +453,20 @@ launch_many (guint batch)
 static void
 check_batch_of_many (GPtrArray *buffers, guint i, guint batch)
 {
-  GString *values = g_string_new (NULL), *pads = g_string_new (NULL);
+  g_autoptr (GString) values = g_string_new (NULL);
   guint k;
 
   for (k = 0; k < batch; k++) {
-    const gchar *space = k ? " " : "";
-    guint frame = (i * batch + k) / MANY;
+    const GstVkgdrTensorFrame *frame = frame_of (buffers, i, k);
+    guint number = (i * batch + k) / MANY;
+    g_autofree gchar *pad = g_strdup_printf ("sink_%u", k % MANY);
 
     g_string_append_printf (
-        values, "%s%u", space, value_of_many (k % MANY, frame));
-    g_string_append_printf (pads, "%ssink_%u", space, k % MANY);
-    fail_unless_equals_uint64 (
-        frame_of (buffers, i, k)->pts, frame * FRAME_TIME);
+        values, "%s%u", k ? " " : "", value_of_many (k % MANY, number));
+    fail_unless_equals_string (frame->pad, pad);
+    fail_unless_equals_uint64 (frame->pts, number * FRAME_TIME);
   }
   check_values (buffers, i, values->str);
-  check_pads (buffers, i, pads->str);
-  g_string_free (values, TRUE);
-  g_string_free (pads, TRUE);
 }
 
 /* No frame of many sources is lost, doubled or misplaced. A batch has
@@ -496,8 +487,6 @@ TEST_LOOP (many_sources, 2)
   fail_unless_equals_int (buffers->len, MANY * FRAMES_OF_MANY / batch);
   for (i = 0; i < buffers->len; i++)
     check_batch_of_many (buffers, i, batch);
-  fail_unless_equals_uint64 (
-      get_stat (pipeline, "frames"), MANY * FRAMES_OF_MANY);
   fail_unless_equals_uint64 (get_stat (pipeline, "left-out"), 0);
 }
 
@@ -796,8 +785,8 @@ TEST (flush_after_new_size)
 #define N_FLUSHES 500
 #define N_RELEASES 100
 #define STREAM_CAPS \
-  "video/x-raw(memory:VkgdrMemory),format=GRAY8,width=8,height=8," \
-  "framerate=25/1"
+  "video/" \
+  "x-raw(memory:VkgdrMemory),format=GRAY8,width=8,height=8,framerate=25/1"
 
 static void
 begin_stream (GstPad *pad, GstCaps *caps)
@@ -861,8 +850,9 @@ TEST (release_in_negotiation)
   for (i = 0; i < N_RELEASES; i++) {
     g_autoptr (GstElement) pipeline =
         test_launch ("vkgdrtensor name=t ! fakesink");
-    GstElement *tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
-    GstPad *pad = gst_element_request_pad_simple (tensor, "sink_0");
+    g_autoptr (GstElement) tensor =
+        gst_bin_get_by_name (GST_BIN (pipeline), "t");
+    g_autoptr (GstPad) pad = gst_element_request_pad_simple (tensor, "sink_0");
 
     test_set_context (pipeline, test_context);
     gst_element_set_state (pipeline, GST_STATE_PLAYING);
@@ -870,8 +860,6 @@ TEST (release_in_negotiation)
     push_frame (pad, 0);
     g_usleep (10 * i);
     gst_element_release_request_pad (tensor, pad);
-    gst_object_unref (pad);
-    gst_object_unref (tensor);
     gst_element_set_state (pipeline, GST_STATE_NULL);
   }
 }
