@@ -7,9 +7,8 @@
 
 #include "kernel/kernel-private.h"
 
-/* Adds the distance from the upper left corner of the frame to that of the
- * picture. As in videocrop, a position between two samples of Cb or Cr is
- * rounded down. */
+/* Adds the position of the crop to the offset of each plane. As in videocrop, a
+ * position between two samples of Cb or Cr is rounded down. */
 static gboolean
 move_planes (GstVideoMeta *meta, const GstVideoCropMeta *crop, GError **error)
 {
@@ -53,7 +52,7 @@ has_tag (GType api, const gchar *tag)
   return gst_meta_api_type_has_tag (api, g_quark_from_static_string (tag));
 }
 
-/* Whether the meta describes places that the crop has moved. */
+/* Whether the meta describes positions in the picture, which a crop moves. */
 static gboolean
 has_places (GType api)
 {
@@ -62,8 +61,9 @@ has_places (GType api)
          && has_tag (api, GST_META_TAG_VIDEO_SIZE_STR);
 }
 
-/* Returns how much of a side is between @start and @end, and moves @position.
- */
+/* Clips the range of @size pixels from *@position on to the range from @start
+ * to
+ * @end. Returns the remaining size, and makes *@position relative to @start. */
 static guint
 move_side (guint *position, guint size, guint start, guint end)
 {

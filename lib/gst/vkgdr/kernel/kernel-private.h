@@ -15,10 +15,11 @@
 
 G_BEGIN_DECLS
 
-/* Returns a buffer with the memory of @buffer (transfer full) and a layout that
- * a GstVideoCropMeta of @buffer has been applied to, or @buffer itself if it is
- * not cropped. Returns NULL with @error set (GST_VKGDR_ERROR_ARGUMENT) if the
- * format does not allow this. */
+/* Applies the GstVideoCropMeta of @buffer (transfer full): returns a buffer
+ * with the same memory, whose GstVideoMeta describes the visible part only.
+ * Returns
+ * @buffer itself if it has no crop. Returns NULL with @error set
+ * (GST_VKGDR_ERROR_ARGUMENT) if the format does not allow this. */
 GstBuffer *gst_vkgdr_buffer_apply_crop (GstBuffer *buffer, GError **error);
 
 G_END_DECLS
