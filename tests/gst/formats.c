@@ -24,7 +24,7 @@
 
 /* The version of GStreamer whose formats are in the table. */
 #define TABLE_MAJOR 1
-#define TABLE_MINOR 26
+#define TABLE_MINOR 28
 
 /* The number of samples of an unpacked pixel. The first one is alpha. */
 #define N_SAMPLES 4
