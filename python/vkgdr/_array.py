@@ -11,11 +11,10 @@ from ._constants import address_mode as _address_mode
 from ._constants import filter_mode as _filter_mode
 from ._context import Context, ContextDependent, bare
 from ._cuda import (
-    CONVERTERS, INVALID_VALUE, Handle, LogicError, call, cu, error, get, get_two, handle_of,
+    CONVERTERS, INVALID_VALUE, Handle, LogicError, call, cu, error, get, handle_of, host_range,
     pointer, uint,
 )
 from ._library import fields
-from ._memory import host_range
 
 __all__ = [
     "Array", "ArrayDescriptor", "ArrayDescriptor3D", "Memcpy2D", "Memcpy3D", "Memcpy3DPeer",
@@ -94,16 +93,9 @@ memcpy_dtoa = call("cuMemcpyDtoA", "ary, index, src, len")
 memcpy_atod = call("cuMemcpyAtoD", "dest, ary, index, len")
 memcpy_atoa = call("cuMemcpyAtoA", "dest, dest_index, src, src_index, len")
 
-
-def memcpy_htoa(ary: Array, index: int, src: Any) -> None:
-    cu.cuMemcpyHtoA(ary, index, *host_range(src))
-
-
-def memcpy_atoh(dest: Any, ary: Array, index: int) -> None:
-    address, size = host_range(dest, True)
-    cu.cuMemcpyAtoH(address, ary, index, size)
-
-
+memcpy_htoa = call("cuMemcpyHtoA", "ary, index, src", uses="ary, index, *host_range(src)")
+memcpy_atoh = call("cuMemcpyAtoH", "dest, ary, index",
+                   uses="(host := host_range(dest, True))[0], ary, index, host[1]")
 # The names of _driver in PyCUDA, which its own driver.py and older programs use.
 py_memcpy_htoa, py_memcpy_atoh = memcpy_htoa, memcpy_atoh
 
@@ -267,10 +259,8 @@ class TextureReference(_Reference, ContextDependent):
     get_filter_mode = call("cuTexRefGetFilterMode", "self", "i", _filter_mode)
     set_flags = call("cuTexRefSetFlags", "self, flags")
     get_flags = call("cuTexRefGetFlags", "self", "I")
-
-    def get_format(self) -> Tuple[Any, int]:
-        kind, channels = get_two("cuTexRefGetFormat", "ii", self.handle)
-        return array_format(kind), channels
+    get_format = call("cuTexRefGetFormat", "self", "ii",
+                      lambda found: (array_format(found[0]), found[1]))
 
 
 _FORMATS = {

@@ -4,6 +4,7 @@ init() and the profiler.
 """
 
 import ctypes
+import functools
 import sys
 import threading
 from typing import Any, Callable, Dict, List, Optional, Tuple, Type, TypeVar, Union
@@ -166,13 +167,10 @@ class Context(Handle):
         _restore_current()
 
     @staticmethod
-    def get_current() -> Optional["Context"]:
-        return current_context()
-
-    @staticmethod
     def get_device() -> "Device":
         return bare(Device, handle=get("cuCtxGetDevice", "i"))
 
+    get_current = staticmethod(current_context)
     # synchronize() waits until all work of the current context is done.
     synchronize = staticmethod(call("cuCtxSynchronize"))
     set_limit = staticmethod(call("cuCtxSetLimit", "limit, value"))
@@ -249,17 +247,16 @@ class Device(Handle):
 
     count = staticmethod(call("cuDeviceGetCount", "", "i"))
     total_memory = call("cuDeviceTotalMem", "self", "z")
+    can_access_peer = call("cuDeviceCanAccessPeer", "self, dev", "i", bool,
+                           uses="self.handle, dev.handle")
 
     def _text(self, function: str) -> str:
         buffer = ctypes.create_string_buffer(1024)
         getattr(cu, function)(buffer, len(buffer), self.handle)
         return buffer.value.decode(errors="replace")
 
-    def name(self) -> str:
-        return self._text("cuDeviceGetName")
-
-    def pci_bus_id(self) -> str:
-        return self._text("cuDeviceGetPCIBusId")
+    name = functools.partialmethod(_text, "cuDeviceGetName")
+    pci_bus_id = functools.partialmethod(_text, "cuDeviceGetPCIBusId")
 
     def compute_capability(self) -> Tuple[int, int]:
         return self.compute_capability_major, self.compute_capability_minor
@@ -291,6 +288,3 @@ class Device(Handle):
         """
         handle = get("cuDevicePrimaryCtxRetain", "P", self.handle)
         return bare(Context, handle=handle, _valid=True, _primary_of=self.handle)
-
-    def can_access_peer(self, dev: "Device") -> bool:
-        return bool(get("cuDeviceCanAccessPeer", "i", self.handle, dev.handle))

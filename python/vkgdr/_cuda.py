@@ -203,33 +203,26 @@ class _Driver:
 cu = _Driver()
 
 
-def get(name: str, kind: str, *arguments: Any) -> Any:
-    """Calls a function that writes a value, whose type is a letter, to its first argument."""
-    value = types(kind)[0]()
-    getattr(cu, name)(ctypes.byref(value), *arguments)
-    return value.value
+def get(name: str, kinds: str, *arguments: Any) -> Any:
+    """Calls a function that writes one or more values to its first arguments, and returns
+    the value or a tuple. Each letter is the type of one.
+    """
+    values = [make() for make in types(kinds)]
+    getattr(cu, name)(*map(ctypes.byref, values), *arguments)
+    return values[0].value if len(values) == 1 else tuple(value.value for value in values)
 
 
-def get_two(name: str, kind: str, *arguments: Any) -> Tuple[Any, Any]:
-    """The same for a function that writes two values."""
-    first, second = (make() for make in types(kind))
-    getattr(cu, name)(ctypes.byref(first), ctypes.byref(second), *arguments)
-    return first.value, second.value
-
-
-def call(function: str, parameters: str = "", kind: str = "",
+def call(function: str, parameters: str = "", kinds: str = "",
          convert: Callable[[Any], Any] = lambda value: value, uses: Optional[str] = None) -> Any:
     """Makes a function or a method that only calls one of CUDA, with its parameters or with
-    `uses`; self stands for self.handle. If CUDA writes one or two values to its first
-    arguments, `kind` has their types, and they are returned.
+    `uses`; self stands for self.handle. If CUDA writes values to its first arguments, `kinds`
+    has their types, and they are returned.
     """
     if uses is None:
         names = re.sub(r"=[^,]*", "", parameters)
         uses = re.sub(r"\bself\b", "self.handle", names)
-    code = f"cu.{function}({uses})"
-    if kind:
-        code = f"convert(get{'_two' if len(kind) == 2 else ''}('{function}', '{kind}', {uses}))"
-    scope = {"cu": cu, "get": get, "get_two": get_two, "convert": convert}
+    code = f"convert(get('{function}', '{kinds}', {uses}))" if kinds else f"cu.{function}({uses})"
+    scope = {"cu": cu, "get": get, "convert": convert, "host_range": host_range}
     made: Any = eval(f"lambda {parameters}: {code}", scope)
     made.__name__ = made.__qualname__ = function
     return made
@@ -246,19 +239,24 @@ def also_named(**names: str) -> Callable[[_F], _F]:
     return decorate
 
 
-def uint(value: Any, bits: int = 64) -> int:
-    """Converts an unsigned integer. ctypes would ignore its upper bits."""
+def uint(value: Any, bits: int = 64, least: int = 0) -> int:
+    """Converts an integer, unsigned by default. ctypes would ignore its upper bits."""
     number = operator.index(value)
-    if not 0 <= number < 1 << bits:
-        raise OverflowError(f"{number} is not an unsigned integer of {bits} bits")
+    if not least <= number < least + (1 << bits):
+        raise OverflowError(f"{number} is not from {least} to {least + (1 << bits) - 1}")
     return number
 
 
-def _int(value: Any) -> int:
-    number = operator.index(value)
-    if not -(1 << 31) <= number < 1 << 31:
-        raise OverflowError(f"{number} is not an integer of 32 bits")
-    return number
+def host_range(source: Any, is_target: bool = False, has_gaps: bool = False) -> Tuple[int, int]:
+    """The address and the size of an object with Python's buffer interface."""
+    import numpy as np  # which frames do not need
+
+    view = memoryview(source)
+    if is_target and view.readonly:
+        raise BufferError(f"this {type(source).__name__} cannot be written")
+    if not (view.contiguous or has_gaps):
+        raise ValueError(f"this {type(source).__name__} is not contiguous: make a copy of it")
+    return np.asarray(view).__array_interface__["data"][0], view.nbytes
 
 
 def pointer(value: Any) -> int:
@@ -316,7 +314,7 @@ def handle_of(cls: Type[Handle]) -> Callable[[Any], Any]:
 
 #: How arguments are converted, by the letter of their type.
 CONVERTERS: Dict[str, Callable[[Any], Any]] = {
-    "D": pointer, "S": stream_handle, "i": _int, "s": os.fsencode, "z": uint,
-    "I": lambda value: uint(value, 32), "H": lambda value: uint(value, 16),
-    "B": lambda value: uint(value, 8),
+    "D": pointer, "S": stream_handle, "s": os.fsencode, "z": uint,
+    "i": lambda value: uint(value, 32, -1 << 31), "I": lambda value: uint(value, 32),
+    "H": lambda value: uint(value, 16), "B": lambda value: uint(value, 8),
 }

@@ -6,8 +6,7 @@ import functools
 from typing import Any, Tuple
 
 from ._constants import direction_vector_set
-from ._cuda import NOT_SUPPORTED, error
-from ._memory import host_range
+from ._cuda import NOT_SUPPORTED, error, host_range
 
 __all__ = ["_get_direction_vectors", "_get_scramble_constants32", "_get_scramble_constants64",
            "get_curand_version"]

@@ -23,21 +23,17 @@ __all__ = [
 class ArrayOwner:
     """Memory that is the base of an array. NumPy gets its address and layout from here."""
 
-    _layout: Optional[Dict[str, Any]] = None
+    _layout: Dict[str, Any] = {}
     _size: int
-
-    def _live(self) -> int:
-        """The address. Raises an exception if the memory has been freed."""
-        raise NotImplementedError
+    _live: Any  # a method that returns the address, and fails if the memory has been freed
 
     def __len__(self) -> int:
         return self._size
 
     @property
     def __array_interface__(self) -> Dict[str, Any]:
-        plain = {"version": 3, "shape": (len(self),), "typestr": "|u1",
-                 "data": (self._live(), False)}
-        return {**plain, **(self._layout or {})}
+        return {"version": 3, "shape": (len(self),), "typestr": "|u1",
+                "data": (self._live(), False), **self._layout}
 
     def _array(self, dims: Tuple[int, ...], dtype: Any, order: str) -> Any:
         steps = [dtype.itemsize]
@@ -62,12 +58,9 @@ class HostPointer(ArrayOwner, ContextDependent):
 
     @classmethod
     def _make(cls, size: int, argument: int) -> Any:
-        result = bare(cls, _context=acquire_context(), _size=size)
+        result: Any = bare(cls, _context=acquire_context(), _size=size)
         result._address = result._allocate(size, argument)
         return result
-
-    def _allocate(self, size: int, argument: int) -> int:
-        raise NotImplementedError
 
     def _live(self) -> int:
         if self._address is None:

@@ -2,6 +2,7 @@
 """Device memory of vkgdr.driver: allocations, fills, and copies of plain ranges."""
 
 import ctypes
+import functools
 import gc
 import operator
 from typing import Any, Callable, Dict, Optional, Tuple
@@ -10,11 +11,8 @@ import numpy as np
 
 from ._constants import ipc_mem_flags
 from ._context import ContextDependent, acquire_context, bare
-from ._cuda import (
-    INVALID_HANDLE, IpcHandle, MemoryError, also_named, call, cu, error, get,
-    get_two, uint,
-)
-from ._stream import read_ipc_handle
+from ._cuda import INVALID_HANDLE, MemoryError, also_named, call, error, get, uint
+from ._stream import get_ipc_handle, read_ipc_handle
 
 __all__ = [
     "DeviceAllocation", "IPCMemoryHandle", "PointerHolderBase", "from_device",
@@ -26,16 +24,6 @@ __all__ = [
     "memset_d2d8_async", "memset_d32", "memset_d32_async", "memset_d8", "memset_d8_async",
     "to_device",
 ]
-
-
-def host_range(source: Any, is_target: bool = False, has_gaps: bool = False) -> Tuple[int, int]:
-    """The address and the size of an object with Python's buffer interface."""
-    view = memoryview(source)
-    if is_target and view.readonly:
-        raise BufferError(f"this {type(source).__name__} cannot be written")
-    if not (view.contiguous or has_gaps):
-        raise ValueError(f"this {type(source).__name__} is not contiguous: make a copy of it")
-    return np.asarray(view).__array_interface__["data"][0], view.nbytes
 
 
 class _Address:
@@ -138,7 +126,7 @@ def mem_alloc(bytes: int) -> DeviceAllocation:  # noqa: A002
 def mem_alloc_pitch(width: int, height: int, access_size: int) -> Tuple[DeviceAllocation, int]:
     """Allocates rows whose pitch suits the device. Returns the memory and the pitch."""
     found = DeviceAllocation._make(
-        0, retry, get_two, "cuMemAllocPitch", "Dz", width, height, access_size)
+        0, retry, get, "cuMemAllocPitch", "Dz", width, height, access_size)
     found._pointer, pitch = found._pointer
     found._size = pitch * height
     return found, pitch
@@ -153,10 +141,7 @@ mem_get_info = call("cuMemGetInfo", "", "zz")
 mem_get_address_range = call("cuMemGetAddressRange", "ptr", "Dz")
 
 
-def mem_get_ipc_handle(devptr: Any) -> bytearray:
-    handle = IpcHandle()
-    cu.cuIpcGetMemHandle(ctypes.byref(handle), devptr)
-    return bytearray(handle)
+mem_get_ipc_handle = functools.partial(get_ipc_handle, "cuIpcGetMemHandle")
 
 
 class IPCMemoryHandle(DeviceAllocation):
@@ -189,26 +174,14 @@ memset_d32, memset_d32_async, memset_d2d32, memset_d2d32_async = _memset(32)
 memcpy_dtod = call("cuMemcpyDtoD", "dest, src, size")
 memcpy_dtod_async = call("cuMemcpyDtoDAsync", "dest, src, size, stream=None")
 
-
-def memcpy_htod(dest: Any, src: Any) -> None:
-    cu.cuMemcpyHtoD(dest, *host_range(src))
-
-
-def memcpy_htod_async(dest: Any, src: Any, stream: Any = None) -> None:
-    """The buffer should be page-locked, and must stay alive."""
-    cu.cuMemcpyHtoDAsync(dest, *host_range(src), stream)
-
-
-def memcpy_dtoh(dest: Any, src: Any) -> None:
-    address, size = host_range(dest, True)
-    cu.cuMemcpyDtoH(address, src, size)
-
-
-def memcpy_dtoh_async(dest: Any, src: Any, stream: Any = None) -> None:
-    """The buffer should be page-locked, and must stay alive."""
-    address, size = host_range(dest, True)
-    cu.cuMemcpyDtoHAsync(address, src, size, stream)
-
+# The buffer of an asynchronous copy should be page-locked, and must stay alive.
+memcpy_htod = call("cuMemcpyHtoD", "dest, src", uses="dest, *host_range(src)")
+memcpy_htod_async = call("cuMemcpyHtoDAsync", "dest, src, stream=None",
+                         uses="dest, *host_range(src), stream")
+memcpy_dtoh = call("cuMemcpyDtoH", "dest, src",
+                   uses="(host := host_range(dest, True))[0], src, host[1]")
+memcpy_dtoh_async = call("cuMemcpyDtoHAsync", "dest, src, stream=None",
+                         uses="(host := host_range(dest, True))[0], src, host[1], stream")
 
 # Copies between contexts. The default is the current one.
 memcpy_peer = call(

@@ -121,6 +121,7 @@ class _Packer:
             for count, code in re.findall(r"(\d*)([a-wyzA-WYZ?])", format))
         self.struct = struct.Struct(format.replace("F", "ff").replace("D", "dd"))
         self.size = self.struct.size
+        _check_size(self.size)
         self._is_plain = not {"F", "D", "s"} & set(self._codes)
 
     def pack_into(self, buffer: bytearray, args: Sequence[Any]) -> None:
@@ -148,16 +149,7 @@ class _Packer:
         return values
 
 
-_packers: Dict[str, _Packer] = {}
-
-
-def _packer(format: str) -> _Packer:  # noqa: A002
-    found = _packers.get(format)
-    if found is None:
-        found = _Packer(format)
-        _check_size(found.size)
-        _packers[format] = found
-    return found
+_packer: Callable[[str], _Packer] = functools.lru_cache(None)(_Packer)
 
 
 def _check_size(size: int) -> None:
@@ -299,8 +291,8 @@ class Function(Handle):
         self._prepared = _packer(self.arg_format)
         return self
 
-    def _launch_prepared(self, grid: Sequence[int], block: Sequence[int], stream: Any,
-                         args: Sequence[Any], shared_size: int) -> None:
+    def prepared_async_call(self, grid: Sequence[int], block: Sequence[int], stream: Any,
+                            *args: Any, shared_size: int = 0) -> None:
         packer = self._prepared
         if packer is None:
             raise AttributeError("prepare() was not called for this function")
@@ -311,24 +303,16 @@ class Function(Handle):
 
     def prepared_call(self, grid: Sequence[int], block: Sequence[int], *args: Any,
                       shared_size: int = 0) -> None:
-        self._launch_prepared(grid, block, None, args, shared_size)
-
-    def prepared_async_call(self, grid: Sequence[int], block: Sequence[int], stream: Any,
-                            *args: Any, shared_size: int = 0) -> None:
-        self._launch_prepared(grid, block, stream, args, shared_size)
+        self.prepared_async_call(grid, block, None, *args, shared_size=shared_size)
 
     def prepared_timed_call(self, grid: Sequence[int], block: Sequence[int], *args: Any,
                             shared_size: int = 0) -> Callable[[], float]:
         """Returns a function that waits, and returns the seconds it took."""
         start, end = Event(), Event()
         start.record()
-        self._launch_prepared(grid, block, None, args, shared_size)
+        self.prepared_call(grid, block, *args, shared_size=shared_size)
         end.record()
-
-        def get_call_time() -> float:
-            return end.synchronize().time_since(start) * 1e-3
-
-        return get_call_time
+        return lambda: end.synchronize().time_since(start) * 1e-3
 
     get_attribute = call("cuFuncGetAttribute", "self, attr", "i", uses="attr, self.handle")
     set_attribute = call("cuFuncSetAttribute", "self, attr, value")
@@ -397,11 +381,8 @@ class Function(Handle):
         self._launch_kernel((width, height), self._state["block"], self._parameters(0),
                             self._state["shared"], stream)
 
-    def _launch_grid(self, width: int, height: int) -> None:
-        self._launch_grid_async(width, height, None)
-
-    def _launch(self) -> None:
-        self._launch_grid(1, 1)
+    _launch_grid = functools.partialmethod(_launch_grid_async, stream=None)
+    _launch = functools.partialmethod(_launch_grid_async, 1, 1, None)
 
 
 def _deprecated(what: str) -> None:
@@ -452,13 +433,9 @@ class Module(Handle, ContextDependent):
         return self
 
     def _load(self, buffer: Any, options: Any, message_handler: Any) -> "Module":
-        image = buffer.encode() if isinstance(buffer, str) else memoryview(buffer).tobytes()
-        logs = _Logs(options)
-        handle = ctypes.c_void_p()
-        # PTX has to end with a null character.
-        result = cu.raw("cuModuleLoadDataEx")(
-            ctypes.byref(handle), image + b"\0", len(logs.keys), logs.keys, logs.values)
-        logs.report(message_handler, "cuModuleLoadDataEx", result)
+        handle, compiler = ctypes.c_void_p(), _Compiler(message_handler, options)
+        compiler.call("cuModuleLoadDataEx", ctypes.byref(handle), _image(buffer),
+                      *compiler.options, is_last=True)
         return self._set(handle.value)
 
     def __del__(self) -> None:
@@ -479,10 +456,18 @@ class Module(Handle, ContextDependent):
         return SurfaceReference._of_module(self, "cuModuleGetSurfRef", name)
 
 
-class _Logs:
-    """The options of the driver's compiler, among them two buffers for its messages."""
+def _image(data: Any) -> bytes:
+    """PTX has to end with a null character."""
+    return (data.encode() if isinstance(data, str) else memoryview(data).tobytes()) + b"\0"
 
-    def __init__(self, options: Any, verbose: bool = False) -> None:
+
+class _Compiler:
+    """Calls of the driver's compiler. The user's handler is called with whether it worked,
+    and two texts of the compiler.
+    """
+
+    def __init__(self, handler: Any, options: Any, verbose: bool = False) -> None:
+        self._handler = handler
         self._buffers = [ctypes.create_string_buffer(_LOG_SIZE) for _ in range(2)]
         info, errors = map(ctypes.addressof, self._buffers)
         pairs = [
@@ -494,14 +479,14 @@ class _Logs:
         if verbose:
             pairs.append((jit_option.LOG_VERBOSE, 1))
         pairs += [(operator.index(key), operator.index(value)) for key, value in options or ()]
-        self.keys = (ctypes.c_int * len(pairs))(*(key for key, _ in pairs))
-        self.values = (ctypes.c_void_p * len(pairs))(*(value for _, value in pairs))
+        self.options = (len(pairs), (ctypes.c_int * len(pairs))(*(key for key, _ in pairs)),
+                        (ctypes.c_void_p * len(pairs))(*(value for _, value in pairs)))
 
-    def report(self, handler: Any, function: str, result: int) -> None:
-        """Calls the user's handler, and raises an exception if the function failed."""
+    def call(self, function: str, *arguments: Any, is_last: bool = False) -> None:
+        result = cu.raw(function)(*arguments)
         info, errors = (buffer.value.decode(errors="replace") for buffer in self._buffers)
-        if handler is not None:
-            handler(result == 0, info, errors)
+        if self._handler is not None and (result or is_last):
+            self._handler(result == 0, info, errors)
         if result:
             raise error(function, result, errors)
 
@@ -511,9 +496,7 @@ def module_from_file(filename: Union[str, "os.PathLike[str]"]) -> Module:
 
 
 def module_from_buffer(buffer: Any, options: Any = (), message_handler: Any = None) -> Module:
-    """Loads an image. The options are pairs of a jit_option and a value. The handler is
-    called with whether it worked, and two texts of the compiler.
-    """
+    """Loads an image. The options are pairs of a jit_option and a value."""
     return bare(Module)._load(buffer, options, message_handler)
 
 
@@ -525,22 +508,14 @@ class Linker(ContextDependent):
     def __init__(self, message_handler: Any = None, options: Any = None,
                  log_verbose: bool = False) -> None:
         self._acquire_context()
-        self._handler = message_handler
-        self._logs = _Logs(options, log_verbose)
-        handle = ctypes.c_void_p()
-        self._call("cuLinkCreate", len(self._logs.keys), self._logs.keys, self._logs.values,
-                   ctypes.byref(handle))
-        self.handle = handle.value
-
-    def _call(self, function: str, *arguments: Any) -> None:
-        result = cu.raw(function)(*arguments)
-        if result:
-            self._logs.report(self._handler, function, result)
+        handle, compiler = ctypes.c_void_p(), _Compiler(message_handler, options, log_verbose)
+        compiler.call("cuLinkCreate", *compiler.options, ctypes.byref(handle))
+        self.handle, self._call = handle.value, compiler.call
 
     def add_data(self, data: Any, input_type: int, name: str = "unknown") -> None:
-        image = data.encode() if isinstance(data, str) else memoryview(data).tobytes()
-        self._call("cuLinkAddData", self.handle, operator.index(input_type), image + b"\0",
-                   len(image) + 1, name.encode(), 0, None, None)
+        image = _image(data)
+        self._call("cuLinkAddData", self.handle, operator.index(input_type), image, len(image),
+                   name.encode(), 0, None, None)
 
     def add_file(self, filename: str, input_type: int) -> None:
         self._call("cuLinkAddFile", self.handle, operator.index(input_type),
@@ -550,8 +525,7 @@ class Linker(ContextDependent):
         image, module = ctypes.c_void_p(), ctypes.c_void_p()
         self._call("cuLinkComplete", self.handle, ctypes.byref(image),
                    ctypes.byref(ctypes.c_size_t()))
-        self._call("cuModuleLoadData", ctypes.byref(module), image)
-        self._logs.report(self._handler, "cuModuleLoadData", 0)
+        self._call("cuModuleLoadData", ctypes.byref(module), image, is_last=True)
         self._close()
         return bare(Module)._set(module.value)
 

@@ -17,9 +17,10 @@ _NAMES = ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so")
 # Headers that nvcc takes from the host compiler. NVRTC itself knows printf(), assert(),
 # malloc() and the mathematical functions.
 _NO_CONTENT = (
-    "assert.h cassert cfloat climits cmath cstdio cstdlib cstring ctime cuda_runtime.h "
+    "assert.h cassert cfloat climits cmath cstddef cstdio cstdlib cstring ctime cuda_runtime.h "
     "cuda_runtime_api.h device_launch_parameters.h float.h iostream limits.h math.h "
-    "math_constants.h stdio.h stdlib.h string.h time.h vector_functions.h vector_types.h"
+    "math_constants.h stddef.h stdio.h stdlib.h string.h time.h vector_functions.h "
+    "vector_types.h"
 )
 _INTEGERS = """#pragma once
 typedef signed char int8_t; typedef unsigned char uint8_t;
@@ -29,8 +30,7 @@ typedef long long int64_t; typedef unsigned long long uint64_t;
 typedef long intptr_t; typedef unsigned long uintptr_t;
 """
 HEADERS = {**{name: "#pragma once\n" for name in _NO_CONTENT.split()},
-           **{name: _INTEGERS for name in ("stdint.h", "cstdint", "inttypes.h")},
-           "stddef.h": "#pragma once\n", "cstddef": "#pragma once\n"}
+           **{name: _INTEGERS for name in ("stdint.h", "cstdint", "inttypes.h")}}
 
 
 def cuda_folders() -> List[str]:

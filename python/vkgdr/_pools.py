@@ -135,14 +135,18 @@ class _Pool:
             self.free_held()
 
 
-class PooledDeviceAllocation(DeviceAllocation):
-    """Memory of a DeviceMemoryPool, which gets it back when this is deleted."""
+class _Pooled:
+    """Memory of a pool, which gets it back when this is freed."""
 
-    _pool: "DeviceMemoryPool"
+    _pool: _Pool
+    _size: int
 
-    def free(self) -> None:
-        address, self._pointer = self._address(), None
-        self._pool._give_back(address, len(self))
+    def _release(self, function: str, handle: int) -> None:
+        self._pool._give_back(handle, self._size)
+
+
+class PooledDeviceAllocation(_Pooled, DeviceAllocation):
+    """Memory of a DeviceMemoryPool."""
 
 
 class DeviceMemoryPool(_Pool):
@@ -167,15 +171,8 @@ class PageLockedAllocator:
         self.flags = uint(flags, 32)
 
 
-class PooledHostAllocation(PagelockedHostAllocation):
-    """Memory of a PageLockedMemoryPool, which gets it back when this is deleted."""
-
-    _pool: "PageLockedMemoryPool"
-
-    def free(self) -> None:
-        """Gives the memory back now. Its array must not be used any more."""
-        address, self._address = self._live(), None
-        self._pool._give_back(address, self._size)
+class PooledHostAllocation(_Pooled, PagelockedHostAllocation):
+    """Memory of a PageLockedMemoryPool."""
 
 
 class PageLockedMemoryPool(_Pool):

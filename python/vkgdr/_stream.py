@@ -29,6 +29,13 @@ def read_ipc_handle(handle: Any) -> IpcHandle:
     return IpcHandle.from_buffer_copy(handle)
 
 
+def get_ipc_handle(function: str, devptr: Any) -> bytearray:
+    """A handle for another process."""
+    handle = IpcHandle()
+    getattr(cu, function)(ctypes.byref(handle), devptr)
+    return bytearray(handle)
+
+
 class Stream(ContextDependent):
     """A queue of operations that the device carries out in order."""
 
@@ -78,19 +85,14 @@ class Event(Handle, ContextDependent):
     def query(self) -> bool:
         return _is_reached("cuEventQuery", self.handle)
 
-    @also_named(start_event="event")
-    def time_since(self, event: "Event") -> float:
-        return get("cuEventElapsedTime", "f", event, self)
-
-    @also_named(end_event="event")
-    def time_till(self, event: "Event") -> float:
-        return get("cuEventElapsedTime", "f", self, event)
+    # Milliseconds.
+    time_since = also_named(start_event="event")(
+        call("cuEventElapsedTime", "self, event", "f", uses="event, self"))
+    time_till = also_named(end_event="event")(
+        call("cuEventElapsedTime", "self, event", "f", uses="self, event"))
 
     def ipc_handle(self) -> bytearray:
-        """A handle for another process. The event needs the flag INTERPROCESS."""
-        handle = IpcHandle()
-        cu.cuIpcGetEventHandle(ctypes.byref(handle), self.handle)
-        return bytearray(handle)
+        return get_ipc_handle("cuIpcGetEventHandle", self.handle)
 
 
 CONVERTERS["E"] = handle_of(Event)

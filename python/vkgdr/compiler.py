@@ -62,13 +62,6 @@ def _hash_includes(digest: Any, source: str, folders: Sequence[str], seen: Set[s
             break
 
 
-def _read_cache(path: str) -> Optional[bytes]:
-    if not _is_own(path):
-        return None
-    with open(path, "rb") as file:
-        return file.read()
-
-
 def _write_cache(path: str, image: bytes) -> None:
     """Writes the whole file or none, since other processes read it."""
     try:
@@ -82,13 +75,16 @@ def _write_cache(path: str, image: bytes) -> None:
 
 def _architecture(nvrtc: _nvrtc.Nvrtc, arch: Optional[str]) -> Optional[str]:
     """The value of --gpu-architecture: the user's, or that of the current device."""
-    if arch is not None:
-        return arch
     try:
         major, minor = driver.Context.get_device().compute_capability()
     except driver.Error:
-        return None
+        return arch
     number, known = major * 10 + minor, nvrtc.archs()
+    if arch is not None:
+        match = re.fullmatch(r"sm_(\d+)[a-z]?", arch)
+        if match and int(match[1]) > number:
+            warnings.warn("trying to compile for a compute capability higher than selected GPU")
+        return arch
     if not known or number in known:
         return f"sm_{number}"
     older = [arch for arch in known if arch < number]
@@ -149,9 +145,9 @@ def compile(  # noqa: A001 # PyCUDA's name
         digest = hashlib.sha256(repr(key).encode())
         _hash_includes(digest, source, folders, set())
         path = os.path.join(folder, f"{digest.hexdigest()}.{target}")
-        image = _read_cache(path)
-        if image is not None:
-            return image
+        if _is_own(path):
+            with open(path, "rb") as file:
+                return file.read()
     image, log = nvrtc.compile(source, words, image_kind)
     if keep:
         _keep_files(source, image, target)
@@ -170,15 +166,6 @@ class CudaModule:
 
     module: Any = None
 
-    def _check_arch(self, arch: Optional[str]) -> None:
-        match = re.fullmatch(r"sm_(\d+)(\d)[a-z]?", arch or "")
-        try:
-            capability = driver.Context.get_device().compute_capability()
-        except driver.Error:
-            return
-        if match and (int(match[1]), int(match[2])) > capability:
-            warnings.warn("trying to compile for a compute capability higher than selected GPU")
-
     def _bind_module(self) -> None:
         for name in ("get_global", "get_texref", "get_surfref"):
             setattr(self, name, getattr(self.module, name))
@@ -188,18 +175,10 @@ class CudaModule:
 
 
 class SourceModule(CudaModule):
-    """A module that is compiled from a CUDA source."""
+    """A module that is compiled from a CUDA source, with the arguments of compile()."""
 
-    def __init__(
-        self, source: str, nvcc: str = "nvcc", options: Optional[Sequence[str]] = None,
-        keep: bool = False, no_extern_c: bool = False, arch: Optional[str] = None,
-        code: Optional[str] = None, cache_dir: Union[str, None, bool] = None,
-        include_dirs: Sequence[str] = (),
-    ) -> None:
-        self._check_arch(arch)
-        image = compile(source, nvcc, options, keep, no_extern_c, arch, code, cache_dir,
-                        include_dirs)
-        self.module = driver.module_from_buffer(image)
+    def __init__(self, source: str, *arguments: Any, **keywords: Any) -> None:
+        self.module = driver.module_from_buffer(compile(source, *arguments, **keywords))
         self._bind_module()
 
 
@@ -216,9 +195,8 @@ class DynamicModule(CudaModule):
         cuda_libdir: Optional[str] = None,
     ) -> None:
         self.linker: Any = driver.Linker(message_handler, link_options, log_verbose)
-        self._check_arch(arch)
         self._settings: Any = {"keep": keep, "no_extern_c": no_extern_c, "arch": arch,
-                          "cache_dir": cache_dir, "include_dirs": include_dirs}
+                               "cache_dir": cache_dir, "include_dirs": include_dirs}
         self.cuda_libdir = cuda_libdir
 
     def add_source(self, source: str, nvcc_options: Optional[Sequence[str]] = None,

@@ -17,6 +17,7 @@ All times are in nanoseconds.
 """
 
 import ctypes
+import math
 import time
 import weakref
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
@@ -82,24 +83,19 @@ def _handle_of(stream: Any) -> Optional[int]:
     return stream if isinstance(stream, int) else stream_handle(stream)
 
 
-class _Deadline:
-    """A limit in seconds, or None for none, in slices."""
-
-    def __init__(self, timeout: Optional[float]) -> None:
-        self._end = None if timeout is None else time.monotonic() + timeout
-
-    def slice(self) -> int:
-        """How long the next call may wait, in nanoseconds."""
-        if self._end is None:
-            return _SLICE
-        return max(0, min(int((self._end - time.monotonic()) * 1e9), _SLICE))
+def _slices(timeout: Optional[float]) -> Iterator[int]:
+    """How long each call may wait, in nanoseconds: in the end 0, or never if there is no limit.
+    """
+    end = math.inf if timeout is None else time.monotonic() + timeout
+    while True:
+        yield int(max(0.0, min((end - time.monotonic()) * 1e9, _SLICE)))
 
 
 # --- planes ----------------------------------------------------------------------
 
 
 class FrameFormat(NamedTuple):
-    """What frames contain."""
+    """What frames contain, as in vkgdr/frames.h."""
 
     name: str  #: GStreamer's name of the pixel format, "" if not raw video
     width: int
@@ -346,11 +342,11 @@ class Frames:
         self._peers = _peers(allowed_peers)
         self._handle: Optional[int] = None
         self._is_closed = False
-        self._connect(_Deadline(timeout))
+        self._connect(_slices(timeout))
 
-    def _connect(self, deadline: _Deadline) -> None:
+    def _connect(self, slices: Iterator[int]) -> None:
         while self._handle is None:
-            left = deadline.slice()
+            left = next(slices)
             params = _ClientParams(self._path.encode(), left, self._peers)
             self._handle = lib.vkgdr_frames_connect(ctypes.byref(params))
             if self._handle is None and (left == 0 or "no process serves" not in (
@@ -379,11 +375,11 @@ class Frames:
         :param timeout: seconds; None: without a limit
         :raises TimeoutError: if there is no frame in this time
         """
-        deadline, handle = _Deadline(timeout), ctypes.c_void_p()
+        slices, handle = _slices(timeout), ctypes.c_void_p()
         while not self._is_closed:
             if self._handle is None:
-                self._connect(deadline)
-            left = deadline.slice()
+                self._connect(slices)
+            left = next(slices)
             status = lib.vkgdr_frames_receive(self._handle, left, ctypes.byref(handle))
             if status == _FRAME and handle.value is not None:
                 return Frame(handle.value, self, lib.vkgdr_frames_get_device(self._handle))
@@ -502,14 +498,13 @@ class FrameServer:
         :param timeout: seconds; None: without a limit
         :raises TimeoutError: if there is none in this time
         """
-        deadline = _Deadline(timeout)
-        while True:
-            left = deadline.slice()
+        for left in _slices(timeout):
             pointer = lib.vkgdr_frame_server_acquire(self._live(), left)
             if pointer:
                 return FrameBuffer(self, pointer)
             if left == 0:
-                raise TimeoutError("all buffers are in use")
+                break
+        raise TimeoutError("all buffers are in use")
 
     def end(self) -> None:
         """Ends the stream, also for clients that come later."""
