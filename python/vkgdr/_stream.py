@@ -2,7 +2,7 @@
 """Streams and events of vkgdr.driver."""
 
 import ctypes
-from typing import Any, Optional, Tuple
+from typing import Any, Callable, Optional, Tuple
 
 from ._context import ContextDependent, acquire_context, bare
 from ._cuda import (
@@ -86,9 +86,9 @@ class Event(Handle, ContextDependent):
         return _is_reached("cuEventQuery", self.handle)
 
     # Milliseconds.
-    time_since = also_named(start_event="event")(
+    time_since: Callable[..., float] = also_named(start_event="event")(
         call("cuEventElapsedTime", "self, event", "f", uses="event, self"))
-    time_till = also_named(end_event="event")(
+    time_till: Callable[..., float] = also_named(end_event="event")(
         call("cuEventElapsedTime", "self, event", "f", uses="self, event"))
 
     def ipc_handle(self) -> bytearray:

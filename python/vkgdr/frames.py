@@ -20,6 +20,7 @@ import ctypes
 import math
 import time
 import weakref
+from contextlib import AbstractContextManager
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from ._cuda import stream_handle
@@ -269,7 +270,7 @@ def _known(time: int) -> Optional[int]:
     return None if time == _NO_TIME else time
 
 
-class Frame:
+class Frame(AbstractContextManager["Frame"]):
     """A frame of another process. It goes back when it and all arrays of it are gone,
     and the device has done the work that was queued on CUDA's default stream until then.
     """
@@ -317,14 +318,11 @@ class Frame:
         elif not lib.vkgdr_frame_release_on_stream(handle, _handle_of(stream)):
             raise failure()
 
-    def __enter__(self) -> "Frame":
-        return self
-
     def __exit__(self, *exception: Any) -> None:
         self.release()
 
 
-class Frames:
+class Frames(AbstractContextManager["Frames"], Iterator[Frame]):
     """The frames of a server, as an iterator that ends at EOS.
 
     :param path: of the server's socket
@@ -393,9 +391,6 @@ class Frames:
                 self._disconnect()
         return None
 
-    def __iter__(self) -> Iterator[Frame]:
-        return self
-
     def __next__(self) -> Frame:
         frame = self.receive()
         if frame is None:
@@ -406,9 +401,6 @@ class Frames:
         """Ends the connection. Frames that were received stay valid."""
         self._is_closed = True
         self._disconnect()
-
-    def __enter__(self) -> "Frames":
-        return self
 
     def __exit__(self, *exception: Any) -> None:
         self.close()
@@ -453,7 +445,7 @@ class FrameBuffer:
             raise failure()
 
 
-class FrameServer:
+class FrameServer(AbstractContextManager["FrameServer"]):
     """Gives frames to vkgdripcsrc, to Frames and to the clients of vkgdr/frames.h.
 
     :param path: of the socket
@@ -513,9 +505,6 @@ class FrameServer:
     def close(self) -> None:
         """Sends all frames, and takes leave of the clients."""
         self._finalizer()
-
-    def __enter__(self) -> "FrameServer":
-        return self
 
     def __exit__(self, *exception: Any) -> None:
         self.close()

@@ -74,15 +74,15 @@ class Gate:
 
 
 class Streams(CudaTestCase):
-    def test_is_done(self) -> None:
+    def test_a_fence_is_behind_the_work(self) -> None:
         stream = GstVkgdr.Stream(self.context)
-        self.assertTrue(stream.is_done())
         self.assertEqual(stream.__cuda_stream__(), (0, stream.handle))
         gate = Gate(self, self.allocator.alloc(4), stream)
-        self.assertFalse(stream.is_done())
+        fence = stream.record()
+        self.assertFalse(fence.is_signaled())
         gate.open()
         stream.synchronize()
-        self.assertTrue(stream.is_done())
+        self.assertTrue(fence.is_signaled())
 
     def test_streams_of_others(self) -> None:
         stream = GstVkgdr.Stream(self.context)
@@ -199,12 +199,13 @@ class ArraysOnStreams(CudaTestCase):
         memory = self.allocator.alloc(4)
         gate = Gate(self, memory, one)
         array = GstVkgdr.device_array(memory, stream=other)
-        self.assertFalse(one.is_done())
+        fence = one.record()
+        self.assertFalse(fence.is_signaled())
         self.assertIs(array.stream, other)
         self.assertEqual(array.__cuda_array_interface__["stream"], other.handle)
         gate.open()
         other.synchronize()
-        self.assertTrue(one.is_done())
+        self.wait_until(fence.is_signaled)
 
     def test_the_next_user_waits_for_the_consumer(self) -> None:
         """The next user waits for the work of a stream that was declared by use_on()."""
@@ -215,7 +216,7 @@ class ArraysOnStreams(CudaTestCase):
         array.use_on(consumer)
         gate = Gate(self, array, consumer)
         array.close()
-        self.assertFalse(ours.is_done())
+        self.assertFalse(ours.record().is_signaled())
         gate.open()
         self.assertEqual(struct.unpack("i", gst_support.download(memory)), (20_000_000,))
 
@@ -223,15 +224,16 @@ class ArraysOnStreams(CudaTestCase):
         one, ours, consumer = (GstVkgdr.Stream(self.context) for _ in range(3))
         memory = self.allocator.alloc(4)
         gate = Gate(self, memory, one)
+        fence = one.record()
         array = GstVkgdr.device_array(memory, stream=ours)
         capsule = array.__dlpack__(stream=consumer.handle)
-        self.assertFalse(consumer.is_done())
+        self.assertFalse(consumer.record().is_signaled())
         free = GstVkgdr.Stream(self.context)
         array.__dlpack__(stream=-1)
-        self.assertTrue(free.is_done())
+        free.synchronize()
         gate.open()
         consumer.synchronize()
-        self.assertTrue(one.is_done())
+        self.wait_until(fence.is_signaled)
         del capsule
         array.__dlpack__()
 

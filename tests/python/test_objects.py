@@ -100,7 +100,7 @@ class Memory(gst_support.DeviceTestCase):
             allocator.alloc(1000, "params")
         with self.assertRaises(TypeError):
             allocator.alloc(1.5)
-        with self.assertRaises(ValueError):
+        with self.assertRaises(OverflowError):
             allocator.alloc(-1)
 
     def test_it_is_made_by_its_class(self) -> None:
@@ -175,8 +175,6 @@ class Representations(gst_support.DeviceTestCase):
             (self.context, r"<GstVkgdr.Context of device 0, CUcontext 0x[0-9a-f]+>"),
             (stream, rf"<GstVkgdr.Stream {stream.handle:#x} of device 0>"),
             (GstVkgdr.Stream(self.context, 0), r"<GstVkgdr.Stream 0x0 of device 0>"),
-            (stream.record(), r"<GstVkgdr.Fence, (signaled|pending)>"),
-            (GstVkgdr.Allocator(self.context), r"<GstVkgdr.Allocator: 0 blocks in use>"),
             (memory, rf"<Gst.Memory: 100 bytes of VkgdrMemory at {pointer}>"),
             (GstVkgdr.Mapping.new(memory, READ), r"<GstVkgdr.Mapping of 100 bytes at 0x[0-9a-f]+>"),
             (unmapped, "<GstVkgdr.Mapping, unmapped>"),

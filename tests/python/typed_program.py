@@ -24,7 +24,7 @@ def streams(context: GstVkgdr.Context) -> bool:
     stream = GstVkgdr.as_stream(context, 0)
     fence: GstVkgdr.Fence = stream.record()
     stream.wait(fence)
-    return stream.is_done()
+    return stream.record().is_signaled()
 
 
 def memory(context: GstVkgdr.Context, buffer: Gst.Buffer) -> Optional[int]:

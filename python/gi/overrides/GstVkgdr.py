@@ -18,13 +18,13 @@ from ._gstvkgdr_elements import BaseTransform, frame_arrays
 from ._gstvkgdr_errors import (
     CompileError, CudaError, LaunchError, LogicError, MemoryError, RuntimeError,
 )
-from ._gstvkgdr_memory import MAP_VKGDR, Allocator, Fence, Mapping
+from ._gstvkgdr_memory import MAP_VKGDR, Allocator, Mapping
 from ._gstvkgdr_objects import Context, Stream, as_stream
 from ._gstvkgdr_tensors import BatchFrame, TensorBatch, TensorReader
 
 __all__ = [
     "Allocator", "BaseTransform", "BatchFrame", "CompileError", "Context", "CudaError",
-    "DeviceArray", "Fence", "LaunchError", "LogicError", "MAP_VKGDR", "Mapping", "MemoryError",
+    "DeviceArray", "LaunchError", "LogicError", "MAP_VKGDR", "Mapping", "MemoryError",
     "RuntimeError", "Stream", "TensorBatch", "TensorReader", "as_stream", "device_array",
     "device_arrays", "frame_arrays", "mapped", "memory_from_dlpack",
 ]

@@ -6,6 +6,7 @@ _gstvkgdr_layout computes where the samples are.
 """
 
 import ctypes
+import functools
 import math
 from typing import Any, Dict, List, Optional, Tuple, Union
 
@@ -84,9 +85,7 @@ class DeviceArray:
         return self._mapping
 
     def close(self) -> None:
-        """Ends the use of the memory by this object, but not by objects that were made of
-        it. A second call does nothing.
-        """
+        """Ends the use of the memory, but not by objects that were made of this one."""
         self._mapping = None
 
     def __enter__(self) -> "DeviceArray":
@@ -98,7 +97,6 @@ class DeviceArray:
 
     @property
     def dtype(self) -> Any:
-        """The type of the elements, as a dtype of NumPy."""
         return import_numpy().dtype(self.typestr)
 
     def _context(self) -> "GstVkgdr.Context":
@@ -106,7 +104,6 @@ class DeviceArray:
 
     @property
     def device(self) -> int:
-        """The CUDA device."""
         return self._context().get_device()
 
     @property
@@ -123,14 +120,10 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self) -> Dict[str, Any]:
-        return {
-            "version": 3,
-            "shape": self.shape,
-            "strides": self.strides,
-            "typestr": self.typestr,
-            "data": (self.pointer, self.readonly),
-            "stream": self._stream_number(),
-        }
+        stream = self.stream  # None if the content is complete
+        return {"version": 3, "shape": self.shape, "strides": self.strides,
+                "typestr": self.typestr, "data": (self.pointer, self.readonly),
+                "stream": (stream.handle or _DEFAULT_STREAM) if stream else None}
 
     def __array__(self, *args: Any, **keywords: Any) -> Any:
         """NumPy would make an array of one object."""
@@ -138,12 +131,6 @@ class DeviceArray:
             "this array is on the device: read the buffer with mapped(), or copy it with "
             "vkgdr.driver.from_device()"
         )
-
-    def _stream_number(self) -> Optional[int]:
-        """None if the content is complete. 1 stands for CUDA's legacy default stream.
-        """
-        stream = self._live().get_stream()
-        return (stream.handle or _DEFAULT_STREAM) if stream else None
 
     @property
     def stream(self) -> Optional["GstVkgdr.Stream"]:
@@ -184,7 +171,7 @@ class DeviceArray:
             )
         if copy:
             raise BufferError("the array is exported without a copy: copy the result")
-        if not self._where.is_native:
+        if self.typestr[0] not in ("|", layout.NATIVE_ORDER):
             raise BufferError(f"DLPack does not support the byte order of {self.typestr}")
         size = self.itemsize
         if any(stride % size for stride in self.strides):
@@ -232,9 +219,8 @@ def device_array(
     source: Union[Gst.Buffer, Gst.Memory], format: layout.Format = None,
     flags: Gst.MapFlags = Gst.MapFlags.READ, stream: Any = None,
 ) -> DeviceArray:
-    """A memory, or a buffer with one plane or one memory, as an array on the device.
-
-    The arguments are those of device_arrays(). Use it for packed formats and for bytes.
+    """A memory, or a buffer with one plane or one memory, as an array on the device. The
+    arguments are those of device_arrays().
     """
     if isinstance(source, Gst.Memory):
         if format is not None:
@@ -299,15 +285,11 @@ def host_array(address: int, where: layout.Layout, owner: Any, is_writable: bool
 
 # --- tensors as memory --------------------------------------------------------
 
-# The contexts of memory_from_dlpack(), by device. They are kept: elements refuse memory
-# of another context than their own, so all frames must have the same one.
-_contexts: Dict[int, "GstVkgdr.Context"] = {}
 
-
+@functools.lru_cache(None)
 def _context_of(device: int) -> "GstVkgdr.Context":
-    if device not in _contexts:
-        _contexts[device] = GstVkgdr.Context.new(device)
-    return _contexts[device]
+    """Elements refuse memory of another context than their own, so all frames have this one."""
+    return GstVkgdr.Context.new(device)
 
 
 def _memory_of_interface(tensor: Any, context: "GstVkgdr.Context", writable: bool) -> Gst.Memory:

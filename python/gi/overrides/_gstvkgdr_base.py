@@ -7,13 +7,14 @@ from typing import Any, TypeVar
 
 import gi
 
-gi.require_version("Gst", "1.0")
-from gi.repository import GLib, Gst  # noqa: E402
+for _name in ("Gst", "GstAudio", "GstVideo"):
+    gi.require_version(_name, "1.0")
+from gi.repository import GLib, Gst, GstAudio, GstVideo  # noqa: E402
 
 from ..module import get_introspection_module  # noqa: E402
 
-__all__ = ["GLib", "Gst", "GstVkgdr", "import_numpy", "integer", "is_integer", "natural",
-           "override"]
+__all__ = ["GLib", "Gst", "GstAudio", "GstVideo", "GstVkgdr", "import_numpy", "integer",
+           "is_integer", "override"]
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
@@ -38,14 +39,6 @@ def integer(value: Any, what: str) -> int:
         return operator.index(value)
     except TypeError:
         raise TypeError(f"{what} is an integer, not {type(value).__name__}") from None
-
-
-def natural(value: Any, what: str) -> int:
-    """The same as integer(), for numbers that must not be negative."""
-    number = integer(value, what)
-    if number < 0:
-        raise ValueError(f"{what} is {number}, and cannot be negative")
-    return number
 
 
 def is_integer(value: Any) -> bool:

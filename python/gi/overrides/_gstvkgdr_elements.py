@@ -13,7 +13,7 @@ from typing import Any, Callable, Tuple
 
 from . import _gstvkgdr_arrays as arrays
 from . import _gstvkgdr_layout as layout
-from ._gstvkgdr_base import GLib, GstVkgdr, override
+from ._gstvkgdr_base import GLib, GstVideo, GstVkgdr, override
 
 # The functions of the base classes that return an error.
 _GUARDED = ("do_open", "do_negotiated", "do_filter", "do_set_info", "do_filter_frame",
@@ -21,8 +21,7 @@ _GUARDED = ("do_open", "do_negotiated", "do_filter", "do_set_info", "do_filter_f
 
 
 def _error_from_exception(error: BaseException, name: str) -> GLib.Error:
-    """Returns the error that the element posts: the exception, and where it was raised.
-    """
+    """Returns the element's error: the exception, and where it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     where = frames[-1] if frames else None
     place = f" ({os.path.basename(where.filename)}, line {where.lineno})" if where else ""
@@ -66,11 +65,8 @@ def frame_arrays(frame: Any, writable: bool = False) -> Tuple[Any, ...]:
 
     This is for do_filter_frame_cpu(): its input with writable=False, its output with
     writable=True. The arrays must not be used after that function has returned.
-
-    :raises ImportError: without NumPy
-    :raises ValueError: if the format cannot be arrays
     """
-    if type(frame).__name__ != "VideoFrame":
+    if not isinstance(frame, GstVideo.VideoFrame):
         raise TypeError(f"a GstVideo.VideoFrame is needed, not {type(frame).__name__}")
     address = GstVkgdr.VideoFilter.get_plane_address
     return tuple(

@@ -11,7 +11,7 @@ domain of GstVkgdr it makes one of these classes.
 
 import builtins
 import re
-from typing import Any, Optional, Type
+from typing import Optional, Type
 
 from ._gstvkgdr_base import GLib, GstVkgdr
 
@@ -28,31 +28,14 @@ class CudaError(GLib.Error):
         """
         return _cuda_error(self.message)
 
-    def copy(self) -> "CudaError":
-        """Makes another error of the same class, domain and code."""
-        return type(self)(self.message, self.domain, self.code)
-
-    def __reduce__(self) -> Any:
-        return type(self), (self.message, self.domain, self.code)
-
-    def __repr__(self) -> str:
-        return f"GstVkgdr.{type(self).__name__}({self.message!r}, {self.domain!r}, {self.code})"
-
 
 class CompileError(CudaError):
     """A source that does not compile."""
 
     @property
-    def msg(self) -> str:
-        """The reason, and the compiler's log."""
-        return self.message
-
-    @property
     def stderr(self) -> str:
         """The compiler's log."""
         return self.message.partition("\n")[2]
-
-    stdout = ""  # the compilers write to their log
 
 
 class MemoryError(CudaError, builtins.MemoryError):

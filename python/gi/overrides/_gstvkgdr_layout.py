@@ -4,18 +4,14 @@
 Reads caps, infos and metas. Does not access memory or depend on a device.
 """
 
+import re
 import sys
-from typing import TYPE_CHECKING, Any, List, NamedTuple, Tuple, Union
+from typing import Any, List, NamedTuple, Tuple, Union
 
-import gi
-
-from ._gstvkgdr_base import GLib, Gst, GstVkgdr
-
-if TYPE_CHECKING:
-    from gi.repository import GstAudio, GstVideo
+from ._gstvkgdr_base import GLib, Gst, GstAudio, GstVideo, GstVkgdr
 
 # The types that describe the content of a buffer. None stands for bytes.
-Format = Union[Gst.Caps, "GstVideo.VideoInfo", "GstAudio.AudioInfo", None]
+Format = Union[Gst.Caps, GstVideo.VideoInfo, GstAudio.AudioInfo, None]
 
 # Formats whose words have the machine's byte order, without a mark of it in
 # their names.
@@ -37,11 +33,6 @@ class Layout(NamedTuple):
     @property
     def itemsize(self) -> int:
         return int(self.typestr[2:])
-
-    @property
-    def is_native(self) -> bool:
-        """Whether the elements have the machine's byte order."""
-        return self.typestr[0] in ("|", NATIVE_ORDER)
 
     @property
     def extent(self) -> int:
@@ -71,36 +62,24 @@ def single(found: List[Layout]) -> Layout:
     raise ValueError(f"the buffer has {len(found)} planes: take them with device_arrays()")
 
 
-def _library(name: str) -> Any:
-    """GStreamer's typelibs of video and audio, which are only loaded if they are needed."""
-    gi.require_version(name, "1.0")
-    return __import__(f"gi.repository.{name}", fromlist=[name])
-
-
-def _media_type(caps: Gst.Caps) -> str:
-    structure = caps.get_structure(0)
-    if hasattr(structure, "get_name"):
-        return structure.get_name()
-    with structure as inner:  # since GStreamer 1.26
-        return inner.get_name()
-
-
 def _info(format: Format) -> Tuple[str, Any]:
     """What a buffer contains, and its VideoInfo, AudioInfo or caps."""
-    name = type(format).__name__
-    if format is None or name in ("VideoInfo", "AudioInfo"):
-        return "" if format is None else name[:5].lower(), format
+    for kind, cls in ("video", GstVideo.VideoInfo), ("audio", GstAudio.AudioInfo):
+        if isinstance(format, cls):
+            return kind, format
+    if format is None:
+        return "", format
     if not isinstance(format, Gst.Caps):
-        raise TypeError(
-            f"a format is Gst.Caps, GstVideo.VideoInfo, GstAudio.AudioInfo or None, not {name}")
+        raise TypeError("a format is Gst.Caps, GstVideo.VideoInfo, GstAudio.AudioInfo or None, "
+                        f"not {type(format).__name__}")
     try:
         if not format.is_fixed():
             raise TypeError
-        name = _media_type(format)
+        name = re.split("[,( ]", format.to_string())[0]
         if name == "video/x-raw":
-            return "video", _library("GstVideo").VideoInfo.new_from_caps(format)
+            return "video", GstVideo.VideoInfo.new_from_caps(format)
         if name == "audio/x-raw":
-            return "audio", _library("GstAudio").AudioInfo.new_from_caps(format)
+            return "audio", GstAudio.AudioInfo.new_from_caps(format)
     except TypeError:  # PyGObject raises this if the caps cannot be an info
         raise ValueError(f"the caps {format.to_string()} do not describe a buffer") from None
     return "tensor" if name == "tensor/strided" else "", format
@@ -114,40 +93,35 @@ def _refuse(name: str) -> ValueError:
 # --- video --------------------------------------------------------------------
 
 
-def _field_height(info: "GstVideo.VideoInfo") -> int:
-    if info.interlace_mode == _library("GstVideo").VideoInterlaceMode.ALTERNATE:
-        return (info.height + 1) // 2  # each field is a buffer
-    return info.height
-
-
-def frame_planes(info: "GstVideo.VideoInfo", where: Any = None) -> List[Layout]:
+def frame_planes(info: GstVideo.VideoInfo, where: Any = None) -> List[Layout]:
     """Returns the planes of a frame.
 
     :param where: a GstVideoMeta with the offsets and strides; without it, those of the
       info, which are the actual ones for a mapped frame
     """
-    finfo, flags = info.finfo, _library("GstVideo").VideoFormatFlags
+    finfo, flags = info.finfo, GstVideo.VideoFormatFlags
     if finfo.n_components == 0 or finfo.flags & (flags.COMPLEX | flags.PALETTE | flags.TILED):
         raise _refuse(finfo.name)
     offsets = where.offset if where else [0] * finfo.n_planes
-    height, strides = _field_height(info), (where or info).stride
+    height, strides = info.height, (where or info).stride
+    if info.interlace_mode == GstVideo.VideoInterlaceMode.ALTERNATE:
+        height = (height + 1) // 2  # each field is a buffer
     return [
         _video_plane(finfo, plane, info.width, height, offsets[plane], strides[plane])
         for plane in range(finfo.n_planes)
     ]
 
 
-def _video(buffer: Gst.Buffer, info: "GstVideo.VideoInfo") -> List[Layout]:
+def _video(buffer: Gst.Buffer, info: GstVideo.VideoInfo) -> List[Layout]:
     try:
         GstVkgdr.buffer_check_video(buffer, info)
     except GLib.Error as error:
         raise ValueError(error.message) from None
-    return frame_planes(info, _library("GstVideo").buffer_get_video_meta(buffer) or info)
+    return frame_planes(info, GstVideo.buffer_get_video_meta(buffer) or info)
 
 
 def _video_plane(
-    finfo: "GstVideo.VideoFormatInfo", plane: int, width: int, height: int, offset: int,
-    stride: int,
+    finfo: GstVideo.VideoFormatInfo, plane: int, width: int, height: int, offset: int, stride: int,
 ) -> Layout:
     components = [c for c in range(finfo.n_components) if finfo.plane[c] == plane]
     if not components:
@@ -170,7 +144,7 @@ def _video_plane(
     if step > size:
         shape += (step // size,)
         strides += (size,)
-    order = "<" if finfo.flags & _library("GstVideo").VideoFormatFlags.LE else ">"
+    order = "<" if finfo.flags & GstVideo.VideoFormatFlags.LE else ">"
     if size == 1 or finfo.name in _NATIVE:
         order = "|" if size == 1 else NATIVE_ORDER
     return Layout(offset, shape, strides, f"{order}u{size}")
@@ -179,17 +153,16 @@ def _video_plane(
 # --- audio --------------------------------------------------------------------
 
 
-def _audio(buffer: Gst.Buffer, info: "GstAudio.AudioInfo") -> List[Layout]:
-    audio, finfo = _library("GstAudio"), info.finfo
+def _audio(buffer: Gst.Buffer, info: GstAudio.AudioInfo) -> List[Layout]:
+    finfo, flags = info.finfo, GstAudio.AudioFormatFlags
     size = finfo.width // 8
     if size not in (1, 2, 4, 8):
         raise _refuse(finfo.name)
-    if info.layout != audio.AudioLayout.INTERLEAVED:
+    if info.layout != GstAudio.AudioLayout.INTERLEAVED:
         raise _refuse(f"{finfo.name} in one plane for each channel")
     shape = (buffer.get_size() // info.bpf, info.channels)
     if shape[0] == 0:
         raise ValueError("the buffer has less than one sample of each channel")
-    flags = audio.AudioFormatFlags
     kind = "f" if finfo.flags & flags.FLOAT else "i" if finfo.flags & flags.SIGNED else "u"
     order = "|" if size == 1 else "<" if finfo.endianness == 1234 else ">"
     return [Layout(0, shape, (info.bpf, size), f"{order}{kind}{size}")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Allocators, memories, mappings and fences as objects of Python.
+"""Allocators, memories and mappings as objects of Python.
 
 PyGObject makes all memories as objects of GStreamer's class Gst.Memory. This class gets
 a length. Device memory also gets its pointer as a number, and a representation that
@@ -8,14 +8,13 @@ memory: in C, another type of memory is a programming error, which is logged.
 """
 
 import ctypes
-from typing import Any, Dict, Optional
+import functools
+from typing import Any, Dict, List, Optional
 
-from ._gstvkgdr_base import Gst, GstVkgdr, natural, override
+from ._gstvkgdr_base import Gst, GstVkgdr, integer, override
 
 # In PyGObject, constants of a flags type are 0.
 MAP_VKGDR = Gst.MapFlags(int(Gst.MapFlags.FLAG_LAST) << 1)
-
-_WRITABLE_BUFFER = 0x1  # inspect.BufferFlags.WRITABLE, from Python 3.12 on
 
 
 def check_memory(memory: Any) -> Gst.Memory:
@@ -34,43 +33,20 @@ def check_memory(memory: Any) -> Gst.Memory:
 
 class Allocator(GstVkgdr.Allocator):
     def __new__(cls, context: Optional["GstVkgdr.Context"] = None) -> "Allocator":
-        """:param context: without it, the context of the default device, which is
-        opened when it is needed
-        """
+        """Without a context, that of the default device is opened when it is needed."""
         return GstVkgdr.Allocator.new(context)
 
     def __init__(self, context: Optional["GstVkgdr.Context"] = None) -> None:
         pass
 
     def alloc(self, size: int, *params: Any, **keywords: Any) -> Gst.Memory:
-        """Allocates device memory.
-
-        With params, this is Gst.Allocator.alloc(), for programs that choose an
-        allocator by its name. Without params, an error tells why there is no memory.
-
-        :param size: the number of bytes
-        :param params: Gst.AllocationParams or None, as for any allocator
-        :raises GLib.Error: without params, if there is no memory
+        """Allocates device memory. With params, this is Gst.Allocator.alloc(), for programs
+        that choose an allocator by its name. Without, an error tells why there is no memory.
         """
-        size = natural(size, "the size")
-        for name in keywords.keys() - {"params"}:
-            raise TypeError(f"alloc() has no argument named {name!r}")
+        size = integer(size, "the size")
         if params or keywords:
-            return Gst.Allocator.alloc(self, size, *params, *keywords.values())
+            return Gst.Allocator.alloc(self, size, *params, **keywords)
         return super().alloc(size)
-
-    def alloc_wrapped(self, device_pointer: int, size: int, *args: Any) -> Gst.Memory:
-        """Makes a Gst.Memory of device memory that another library has allocated.
-
-        :param args: the Gst.MemoryFlags, and a function that is called when the memory
-          is not used any more
-        """
-        return super().alloc_wrapped(
-            natural(device_pointer, "the device pointer"), natural(size, "the size"), *args
-        )
-
-    def __repr__(self) -> str:
-        return f"<GstVkgdr.Allocator: {self.get_active_blocks()} blocks in use>"
 
 
 Allocator = override(Allocator)
@@ -92,11 +68,8 @@ class Mapping(GstVkgdr.Mapping):
 
     @property
     def data(self) -> memoryview:
-        """The mapped bytes of the host. They can be written if the mapping is for
-        WRITE. The view holds the mapping.
-
-        :raises BufferError: if the memory is mapped for the device
-        :raises ValueError: if it was unmapped
+        """The mapped bytes of the host, which keep the mapping. They are writable if it is
+        for WRITE.
         """
         flags = self.get_flags()
         if flags & MAP_VKGDR:
@@ -109,10 +82,7 @@ class Mapping(GstVkgdr.Mapping):
 
     def __buffer__(self, flags: int) -> memoryview:
         """memoryview(mapping), from Python 3.12 on."""
-        view = self.data
-        if flags & _WRITABLE_BUFFER and view.readonly:
-            raise BufferError("the memory is mapped for reading")
-        return view
+        return self.data
 
     def __repr__(self) -> str:
         pointer = self.get_pointer()
@@ -131,13 +101,6 @@ def host_bytes(address: int, size: int, owner: Any) -> Any:
     data.owner = owner
     return data
 
-
-class Fence(GstVkgdr.Fence):
-    def __repr__(self) -> str:
-        return f"<GstVkgdr.Fence, {'signaled' if self.is_signaled() else 'pending'}>"
-
-
-Fence = override(Fence)
 
 # --- Gst.Memory ---------------------------------------------------------------
 
@@ -169,34 +132,28 @@ def install() -> None:
 _PARAMETERS = ("memory", "dest", "source")
 
 
-class Checked:
-    """A function whose memories are checked first."""
+def _check(name: str, value: Any) -> Any:
+    return check_memory(value) if name in _PARAMETERS else value
 
-    def __init__(self, function: Any) -> None:
-        self._function = function
-        self._names = [one.get_name() for one in function.get_arguments()]
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        given = list(args)
-        for place, (name, value) in enumerate(zip(self._names, args)):
-            if name in _PARAMETERS:
-                given[place] = check_memory(value)
-        for name in keywords.keys() & set(_PARAMETERS):
-            keywords[name] = check_memory(keywords[name])
-        result = self._function(*given, **keywords)
+def _checked(function: Any, names: List[str]) -> Any:
+    def call(*args: Any, **keywords: Any) -> Any:
+        result = function(
+            *map(_check, names, args), *args[len(names):],
+            **{name: _check(name, value) for name, value in keywords.items()})
         # The address is None if the memory has none.
-        return (result or None) if self.__name__ == "memory_get_host_pointer" else result
+        return (result or None) if call.__name__ == "memory_get_host_pointer" else result
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._function, name)
-
-    @property
-    def __doc__(self) -> str:  # type: ignore[override]
-        return self._function.__doc__
+    return functools.update_wrapper(call, function)
 
 
-def checked_functions() -> Dict[str, Checked]:
+def checked_functions() -> Dict[str, Any]:
     """All functions of the library with a parameter that is device memory, by name."""
-    found = {name: Checked(getattr(GstVkgdr, name))
-             for name in dir(GstVkgdr) if name.startswith("memory_")}
-    return {name: one for name, one in found.items() if set(one._names) & set(_PARAMETERS)}
+    found = {}
+    for name in dir(GstVkgdr):
+        if name.startswith("memory_"):
+            function = getattr(GstVkgdr, name)
+            names = [one.get_name() for one in function.get_arguments()]
+            if set(names) & set(_PARAMETERS):
+                found[name] = _checked(function, names)
+    return found

@@ -8,16 +8,15 @@ make empty objects. Streams of other libraries become GstVkgdr.Stream here.
 import threading
 from typing import Any, List, Optional, Tuple
 
-from ._gstvkgdr_base import GstVkgdr, integer, is_integer, natural, override
+from ._gstvkgdr_base import GstVkgdr, integer, is_integer, override
 from ._gstvkgdr_errors import LogicError, error_of
 
 
-class _Thread(threading.local):
-    def __init__(self) -> None:
-        self.pushed: List["Context"] = []
+_thread = threading.local()  # its contexts that were pushed
 
 
-_thread = _Thread()
+def _pushed() -> List["Context"]:
+    return _thread.__dict__.setdefault("pushed", [])
 
 
 class Context(GstVkgdr.Context):
@@ -33,24 +32,18 @@ class Context(GstVkgdr.Context):
     def push(self) -> None:
         """Makes the CUDA context current in this thread, until pop()."""
         super().push()
-        _thread.pushed.append(self)
+        _pushed().append(self)
 
     def pop(self) -> None:
-        """Undoes push() in the same thread.
-
-        :raises LogicError: if this thread has not pushed the context, or has pushed
-          another one after it
-        """
-        pushed = _thread.pushed
-        if not any(one is self for one in pushed):
+        """Undoes push() in the same thread."""
+        if not any(one is self for one in _pushed()):
             raise error_of(LogicError, "the context has not been pushed in this thread")
-        if pushed[-1] is not self:
+        if _pushed()[-1] is not self:
             raise error_of(LogicError, "another context was pushed after this one: pop that first")
-        pushed.pop()
+        _pushed().pop()
         super().pop()
 
     def __enter__(self) -> "Context":
-        """Makes the CUDA context current in this thread, for a block of code."""
         self.push()
         return self
 
@@ -58,13 +51,11 @@ class Context(GstVkgdr.Context):
         self.pop()
 
     def get_memory_info(self) -> Tuple[int, int]:
-        """The free bytes of the device, and its total bytes."""
+        """The free bytes and the total bytes of the device."""
         return tuple(super().get_memory_info())[-2:]
 
     def __eq__(self, other: object) -> bool:
-        """Contexts are equal if they have the same CUDA context. Then each can
-        use the objects of the other.
-        """
+        """Contexts with the same CUDA context can use the objects of each other."""
         return (
             isinstance(other, GstVkgdr.Context)
             and other.get_cuda_context() == self.get_cuda_context()
@@ -86,9 +77,7 @@ Context = override(Context)
 
 class Stream(GstVkgdr.Stream):
     def __new__(cls, context: Context, handle: Optional[int] = None) -> "Stream":
-        """:param handle: a CUstream of another library; without it, a new stream is
-        created
-        """
+        """:param handle: a CUstream of another library; without it, there is a new one"""
         if not isinstance(context, Context):
             raise TypeError(f"a GstVkgdr.Context is needed, not {type(context).__name__}")
         if handle is None:
@@ -100,13 +89,10 @@ class Stream(GstVkgdr.Stream):
 
     @property
     def handle(self) -> int:
-        """The CUstream as a number, for ExternalStream of CuPy or PyTorch. 0 is CUDA's
-        legacy default stream.
-        """
+        """The CUstream as a number. 0 is CUDA's legacy default stream."""
         return self.get_handle() or 0
 
     def __cuda_stream__(self) -> Tuple[int, int]:
-        """The protocol of cuda.core."""
         return (0, self.handle)
 
     def __repr__(self) -> str:
@@ -117,7 +103,10 @@ Stream = override(Stream)
 
 
 def _wrapped(context: Context, handle: int, owner: Any = None) -> Stream:
-    stream = GstVkgdr.Stream.new_wrapped(context, natural(handle, "a CUstream") or None)
+    number = integer(handle, "a CUstream")
+    if number < 0:
+        raise ValueError(f"a CUstream is {number}, and cannot be negative")
+    stream = GstVkgdr.Stream.new_wrapped(context, number or None)
     stream._owner = owner
     return stream
 

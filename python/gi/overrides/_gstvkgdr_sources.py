@@ -20,11 +20,14 @@ _END = "vkgdr-frames"  # the last element of a description
 _RAW = "video/x-raw(ANY)"
 
 
-def make(name: str) -> Gst.Element:
+def make(name: str, **properties: Any) -> Gst.Element:
     factory = Gst.ElementFactory.find(name)
     if factory is None:
         raise RuntimeError(f"GStreamer has no element {name} here")
-    return factory.create(None)
+    element = factory.create(None)
+    for key, value in properties.items():
+        element.set_property(key, value)
+    return element
 
 
 def add(pipeline: Gst.Pipeline, source: Any, tensor: Gst.Element) -> None:
@@ -60,10 +63,7 @@ def _can_be_read(src: Gst.Pad, pad: Gst.Pad) -> bool:
 
 def _link(pipeline: Gst.Pipeline, src: Gst.Pad, pad: Gst.Pad) -> None:
     """Links a source of frames to a pad of vkgdrtensor."""
-    queue = make("queue")
-    for name in ("max-size-bytes", "max-size-time"):
-        queue.set_property(name, 0)
-    queue.set_property("max-size-buffers", _QUEUE)
+    queue = make("queue", max_size_bytes=0, max_size_time=0, max_size_buffers=_QUEUE)
     chain: List[Gst.Element] = [queue]
     if not _can_be_read(src, pad):
         # The converter does not convert formats that kernels can read.
@@ -99,18 +99,14 @@ def _add_description(pipeline: Gst.Pipeline, text: str, pad: Gst.Pad) -> None:
 
 def _add_uri(pipeline: Gst.Pipeline, uri: str, pad: Gst.Pad) -> None:
     """Links the first video stream."""
-    decoder = make("uridecodebin")
-    decoder.set_property("uri", uri)
-    decoder.set_property("caps", Gst.Caps.from_string(_RAW))
-    decoder.set_property("expose-all-streams", False)
+    decoder = make("uridecodebin", uri=uri, caps=Gst.Caps.from_string(_RAW),
+                   expose_all_streams=False)
 
     def on_pad(element: Gst.Element, src: Gst.Pad) -> None:
         if not pad.is_linked():
             _link(pipeline, src, pad)
         else:  # a second video stream; if its pad is not linked, its decoder stops
-            sink = make("fakesink")
-            sink.set_property("sync", False)
-            sink.set_property("async", False)
+            sink = make("fakesink", sync=False, **{"async": False})
             pipeline.add(sink)
             sink.sync_state_with_parent()
             src.link(sink.get_static_pad("sink"))

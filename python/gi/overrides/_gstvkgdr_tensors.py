@@ -35,24 +35,16 @@ def _time(value: int) -> Optional[int]:
 
 
 class BatchFrame:
-    """A frame of a batch: its source, its times, and where it is in the tensor.
-
-    ``source`` is the index of the source, from 0. ``pts``, ``duration`` and
-    ``running_time`` are nanoseconds, or None if they are not known. ``width`` and
-    ``height`` are those of the original frame, ``region`` is the part of it that was used
-    (x, y, width, height), and ``transform`` is (scale_x, scale_y, offset_x, offset_y).
-    """
+    """A frame of a batch: its source, its times, and where it is in the tensor."""
 
     def __init__(self, frame: Any) -> None:
-        self.source = int(frame.pad.rpartition("_")[2])
-        self.pts = _time(frame.pts)
-        self.duration = _time(frame.duration)
-        self.running_time = _time(frame.running_time)
-        self.width = frame.width
-        self.height = frame.height
-        self.region = (
-            frame.region_x, frame.region_y, frame.region_width, frame.region_height
-        )
+        self.source = int(frame.pad.rpartition("_")[2])  #: from 0
+        #: Nanoseconds, or None if they are not known.
+        self.pts, self.duration, self.running_time = map(
+            _time, (frame.pts, frame.duration, frame.running_time))
+        self.width, self.height = frame.width, frame.height  #: of the original frame
+        #: The part of it that was used: x, y, width, height.
+        self.region = (frame.region_x, frame.region_y, frame.region_width, frame.region_height)
         self.is_repeated = bool(frame.is_repeated)
         to = frame.transform
         self.transform = (to.scale_x, to.scale_y, to.offset_x, to.offset_y)
@@ -63,10 +55,8 @@ class BatchFrame:
         return (x * scale_x + offset_x, y * scale_y + offset_y)
 
     def __repr__(self) -> str:
-        return (
-            f"<GstVkgdr.BatchFrame of source {self.source}, "
-            f"{self.width}x{self.height}, pts {self.pts}>"
-        )
+        return (f"<GstVkgdr.BatchFrame of source {self.source}, {self.width}x{self.height}, "
+                f"pts {self.pts}>")
 
 
 class TensorBatch(DeviceArray):
@@ -76,7 +66,6 @@ class TensorBatch(DeviceArray):
 
     :param sample: a sample that an appsink behind vkgdrtensor gives
     :param stream: the CUDA stream, of any library, on which the batch is ready
-    :raises ValueError: if the sample is not a batch of vkgdrtensor
     """
 
     def __init__(self, sample: Gst.Sample, stream: Any) -> None:
@@ -93,17 +82,11 @@ class TensorBatch(DeviceArray):
         super().__init__(arrays.map_memory(memory, flags, self._buffer, stream), where)
 
     def close(self) -> None:
-        """Ends the use of the memory by this object, but not by objects that were made of
-        it.
-        """
         self._buffer = None
         super().close()
 
     def numpy(self) -> Any:
-        """Returns a copy of the batch in an array of NumPy.
-
-        :raises ImportError: without NumPy
-        """
+        """Returns a copy of the batch in an array of NumPy."""
         self._live()
         with arrays.mapped(self._buffer, self._caps) as (data,):
             return data[: len(self.frames)].copy()
@@ -151,10 +134,8 @@ def _list(name: str, value: Any, channels: str) -> str:
     """A number, or one for each channel, as the text of a GstValueArray."""
     values = list(value) if hasattr(value, "__len__") else [value]
     if len(values) not in (1, _N_CHANNELS.get(channels, len(values))):
-        raise ValueError(
-            f"{name} is a number, or one for each channel of {channels}, "
-            f"and not {len(values)} values"
-        )
+        raise ValueError(f"{name} is a number, or one for each channel of {channels}, and not "
+                         f"{len(values)} values")
     return "<" + ",".join(repr(float(one)) for one in values) + ">"
 
 
@@ -189,31 +170,15 @@ class TensorReader:
                 scores = model(torch.from_dlpack(batch))
 
     Several threads may read from one reader: each batch goes to one of them. A loop ends
-    when the streams end. After seek(), another loop is possible.
+    when the streams end. After seek(), another loop is possible. docs/tensors.md has all
+    arguments; those from `dtype` to `missing` are properties of vkgdrtensor.
 
     :param source: the path of a file; a URI such as "rtsp://camera"; a description in
-      the syntax of gst-launch-1.0 ("v4l2src ! video/x-raw,width=1280"); or a
-      list of these: then each batch has a frame of each source
+      the syntax of gst-launch-1.0 ("v4l2src ! video/x-raw,width=1280"); or a list of these
     :param size: (width, height) of the tensor; without it, the size of the first frames
-    :param batch: the number of frames for which a batch has room: a multiple of the
-      number of sources, or 0 for one frame of each
-    :param dtype: "float32", "float16", "bfloat16", "uint8" or "int8", or a type of
-      NumPy or PyTorch with such a name
-    :param layout: "nchw" or "nhwc"
-    :param channels: "rgb", "bgr", "gray" or "rgba"
-    :param resize: "stretch", "letterbox" or "crop"
-    :param filter: "nearest", "bilinear" or "area"
-    :param scale: the factor of samples, which are 0 to 255; without it, 1/255 for
-      floating-point numbers, and 1 for integers
-    :param mean: subtracted after that: a number, or one for each channel
-    :param std: the difference is divided by this: a number, or one for each channel
-    :param pad: the sample of padding, 0 to 255
-    :param missing: the content of a batch if a source has no frame in time:
-      "repeat" for its last frame again, "leave-out" for no frame
-    :param queue: the number of batches that can wait for the program, at least 1
-    :param stream: a stream of any library, on which batches are complete; without it, a
-      stream of the reader; consumers that use DLPack do not need it
-    :param context: the GstVkgdr.Context that is used
+    :param batch: the number of frames for which a batch has room
+    :param queue: the number of batches that can wait for the program
+    :param stream: a stream of any library, on which batches are complete
     """
 
     def __init__(
@@ -251,9 +216,7 @@ class TensorReader:
         }.items():
             if value is not None:
                 _set(tensor, name, value)
-        self._sink = sources.make("appsink")
-        self._sink.set_property("sync", False)
-        self._sink.set_property("max-buffers", queue)
+        self._sink = sources.make("appsink", sync=False, max_buffers=queue)
         for element in (tensor, self._sink):
             self._pipeline.add(element)
         tensor.link(self._sink)
@@ -307,13 +270,7 @@ class TensorReader:
         return TensorBatch(sample, self._stream)
 
     def seek(self, seconds: float) -> None:
-        """Continues with the frames at this time, also after the end.
-
-        Batches that were read do not change.
-
-        :raises ValueError: if the time is negative, or a source does not support seeks
-        :raises GLib.Error: if the pipeline has failed
-        """
+        """Continues with the frames at this time, also after the end."""
         position = int(float(seconds) * Gst.SECOND)
         if position < 0:
             raise ValueError(f"a time is not negative: {seconds} seconds")
@@ -327,9 +284,7 @@ class TensorReader:
         self._ended = False
 
     def close(self) -> None:
-        """Stops the sources. Batches that were read stay valid. A second call does
-        nothing.
-        """
+        """Stops the sources. Batches that were read stay valid."""
         pipeline, self._pipeline = self._pipeline, None
         self._ended = True
         if self._finalizer.detach() is not None and pipeline is not None:
