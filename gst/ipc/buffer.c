@@ -99,8 +99,10 @@ get_offset (const vkgdr_frame_info *frame, guint index)
 }
 
 /* A server without GStreamer sends planes, and no metas. Adds no meta if the
- * planes do not fit the picture. */
-static void
+ * planes are not those of the caps' format. Returns FALSE if they are, but a
+ * frame of the caps is not inside them: the server describes its planes and its
+ * caps separately. */
+static gboolean
 add_video_meta (
     GstBuffer *buffer, const vkgdr_frame_info *frame, const GstVideoInfo *info)
 {
@@ -111,7 +113,7 @@ add_video_meta (
   if (frame->n_planes == 0 || frame->n_planes != GST_VIDEO_INFO_N_PLANES (info)
       || g_strcmp0 (frame->format->name, GST_VIDEO_INFO_NAME (info)) != 0
       || gst_buffer_get_video_meta (buffer))
-    return;
+    return TRUE;
   for (i = 0; i < frame->n_planes; i++) {
     offset[i] = get_offset (frame, i);
     stride[i] = frame->planes[i].stride;
@@ -119,6 +121,7 @@ add_video_meta (
   gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
       GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INFO_WIDTH (info),
       GST_VIDEO_INFO_HEIGHT (info), frame->n_planes, offset, stride);
+  return gst_vkgdr_buffer_check_video (buffer, info, NULL);
 }
 
 static gboolean
@@ -157,9 +160,8 @@ gst_vkgdr_ipc_buffer_new (
   use->refcount = 1;
   use->frame = frame;
   describe (buffer, frame_info);
-  ok = add_memories (buffer, use) && add_metas (buffer, frame_info, info);
-  if (ok)
-    add_video_meta (buffer, frame_info, info);
+  ok = add_memories (buffer, use) && add_metas (buffer, frame_info, info)
+       && add_video_meta (buffer, frame_info, info);
   use_unref (use);
   GST_BUFFER_FLAG_UNSET (buffer, GST_BUFFER_FLAG_TAG_MEMORY);
   if (ok)

@@ -38,6 +38,7 @@ typedef struct {
   guint width, height;
   gsize last_offset; /* of the last plane; 0: the default */
   gint stride;       /* of all planes; -1: the default */
+  guint crop_x;      /* the left side of a crop to the size of the caps */
 } Wrong;
 
 static const Wrong wrong[] = {
@@ -52,6 +53,8 @@ static const Wrong wrong[] = {
   { "NV12", -1, GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT - 2, 0, -1 },
   { "NV12", -1, GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT, LARGE - 1000, -1 },
   { "NV12", -1, GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT, G_MAXSIZE - 8, -1 },
+  { "NV12", -1, GST_VIDEO_FORMAT_NV12, WIDTH + 16, HEIGHT, G_MAXSIZE - 8, -1,
+      16 },
   { "NV12", -1, GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT, 0, 0 },
   { "NV12", -1, GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT, 0, G_MAXINT },
 };
@@ -77,6 +80,13 @@ make_wrong (GstBuffer *frame, const Wrong *w)
     info.offset[info.finfo->n_planes - 1] = w->last_offset;
   gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE, w->format,
       w->width, w->height, info.finfo->n_planes, info.offset, info.stride);
+  if (w->crop_x) {
+    GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta (buffer);
+
+    crop->x = w->crop_x;
+    crop->width = WIDTH;
+    crop->height = HEIGHT;
+  }
   return buffer;
 }
 

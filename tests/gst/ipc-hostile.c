@@ -143,6 +143,8 @@ TEST_LOOP (other_users, G_N_ELEMENTS (permissions))
 
 /* --- hostile servers ----------------------------------------------------- */
 
+static const vkgdr_server_plane no_plane;
+
 /* The memory of a hostile server is that of a buffer of this process. */
 typedef struct {
   vkgdr_server *server;
@@ -194,11 +196,15 @@ check_written (void *user_data, bool wait)
   return 1;
 }
 
-/* Sends a frame with these metas, as soon as there is a client. */
+/* Sends a frame with these metas and, if @n_planes is 1, with the plane, as
+ * soon as there is a client. */
 static void
-send_frame (Attack *self, gconstpointer metas, gsize size)
+send_frame (Attack *self, gconstpointer metas, gsize size, guint n_planes,
+    vkgdr_server_plane plane)
 {
   const vkgdr_server_frame frame = { .pts = 0,
+    .n_planes = n_planes,
+    .planes = { plane },
     .dts = VKGDR_FRAME_NO_TIME,
     .duration = VKGDR_FRAME_NO_TIME,
     .base = -1,
@@ -284,7 +290,7 @@ TEST_LOOP (states, G_N_ELEMENTS (contents) * VKGDR_FRAMES_N_STATES)
     return;
   open_attack (&attack);
   set_state (&attack, state, text);
-  send_frame (&attack, NULL, 0);
+  send_frame (&attack, NULL, 0, 0, no_plane);
   close_attack (&attack, !(contents[i].allowed & 1 << state));
 }
 
@@ -320,8 +326,38 @@ TEST_LOOP (metas, G_N_ELEMENTS (metas))
   if (test_ipc_cannot_export ())
     return;
   open_attack (&attack);
-  send_frame (&attack, bytes->data, bytes->len);
+  send_frame (&attack, bytes->data, bytes->len, 0, no_plane);
   close_attack (&attack, part != NULL);
+}
+
+/* The plane of a frame fits the format that the server sends, which is smaller
+ * than the caps that it sends. */
+static const struct {
+  vkgdr_server_plane plane;
+  guint width, height;
+  gboolean is_error;
+} planes[] = {
+  { { 0, 256, 0 }, 64, 48, FALSE },
+  { { 256, 256, 0 }, 64, 47, TRUE },
+  { { SIZE - 4, 4, 0 }, 1, 1, TRUE },
+  { { 0, 4, 0 }, 1, 48, TRUE },
+};
+
+TEST_LOOP (planes, G_N_ELEMENTS (planes))
+{
+  const vkgdr_frame_format format = { .name = "RGBA",
+    .width = planes[__i__].width,
+    .height = planes[__i__].height,
+    .n_planes = 1,
+    .planes = { { planes[__i__].width, planes[__i__].height, 4, 8 } } };
+  Attack attack;
+
+  if (test_ipc_cannot_export ())
+    return;
+  open_attack (&attack);
+  fail_unless (vkgdr_server_set_format (attack.server, &format));
+  send_frame (&attack, NULL, 0, 1, planes[__i__].plane);
+  close_attack (&attack, planes[__i__].is_error);
 }
 
 /* The process keeps the names of fields for ever. */
@@ -337,7 +373,7 @@ TEST (many_names)
     return;
   open_attack (&attack);
   set_state (&attack, VKGDR_FRAMES_CAPS, text->str);
-  send_frame (&attack, NULL, 0);
+  send_frame (&attack, NULL, 0, 0, no_plane);
   close_attack (&attack, TRUE);
   fail_unless_equals_int (g_quark_try_string ("vkgdr-test-name-1"), 0);
 }

@@ -374,20 +374,36 @@ check_frame (GstVkgdrFilter *self, GstBuffer *buffer)
   return FALSE;
 }
 
+/* Applies the crop of @buffer, which it takes, after a check: a wrong plane
+ * could look right once the crop has moved it. Returns NULL if the frame cannot
+ * be used. */
+static GstBuffer *
+crop (GstVkgdrFilter *self, GstBuffer *buffer)
+{
+  GError *error = NULL;
+
+  if (!check_frame (self, buffer)) {
+    gst_buffer_unref (buffer);
+    return NULL;
+  }
+  buffer = gst_vkgdr_buffer_apply_crop (buffer, &error);
+  if (buffer)
+    return buffer;
+  gst_vkgdr_element_post_dropped (GST_ELEMENT (self), error);
+  g_error_free (error);
+  return NULL;
+}
+
 static GstFlowReturn
 gst_vkgdr_filter_submit_input_buffer (
     GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
 {
-  GError *error = NULL;
-
-  if (!gst_base_transform_is_passthrough (trans))
-    input = gst_vkgdr_buffer_apply_crop (input, &error);
-  if (input)
-    return GST_BASE_TRANSFORM_CLASS (parent_class)
-        ->submit_input_buffer (trans, is_discont, input);
-  gst_vkgdr_element_post_dropped (GST_ELEMENT (trans), error);
-  g_error_free (error);
-  return GST_BASE_TRANSFORM_FLOW_DROPPED;
+  if (!gst_base_transform_is_passthrough (trans)
+      && gst_buffer_get_video_crop_meta (input))
+    input = crop (GST_VKGDR_FILTER (trans), input);
+  return input ? GST_BASE_TRANSFORM_CLASS (parent_class)
+                     ->submit_input_buffer (trans, is_discont, input)
+               : GST_BASE_TRANSFORM_FLOW_DROPPED;
 }
 
 static GstFlowReturn
