@@ -89,7 +89,9 @@ gst_cuda_filter_accept_caps (
  *
  * In the base class's answer @all for the input, the caps of downstream come
  * first, restricted by the property output-caps. But this property must not
- * restrict the input. If it is set, the answer is made without it. */
+ * restrict the input. If it is set, the answer is made without it, also if no
+ * output can be made: then the caps event fails, and the error names the
+ * property before upstream gives up. */
 static void
 answer_caps (GstCudaFilter *self, GstPad *pad, GstQuery *query)
 {
@@ -103,7 +105,7 @@ answer_caps (GstCudaFilter *self, GstPad *pad, GstQuery *query)
     answer =
         filter ? gst_caps_ref (filter) : gst_pad_get_pad_template_caps (pad);
   } else if (rules.output && filter && GST_PAD_IS_SINK (pad)
-             && !gst_caps_is_any (all) && !gst_caps_is_empty (all)) {
+             && !gst_caps_is_any (all)) {
     gst_clear_caps (&rules.output);
     answer = gst_caps_new_any ();
     gst_caps_take (

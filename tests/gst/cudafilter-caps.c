@@ -77,10 +77,13 @@ TEST (pads_say_what_they_have)
 
 /* output-caps concern only the output. If a kernel cannot produce them, this
  * does not restrict the caps of the input. */
-TEST (output_caps_leave_the_source_alone)
+TEST_LOOP (output_caps_leave_the_source_alone, 2)
 {
-  g_autoptr (GstHarness) h = gst_harness_new_parse (
-      "cudafilter kernel=blur output-caps=video/x-raw,width=32");
+  static const gchar *const elements[] = {
+    "cudafilter kernel=blur output-caps=video/x-raw,width=32",
+    "cudafilter kernel=blur output-caps=video/x-raw,format=GRAY8"
+  };
+  g_autoptr (GstHarness) h = gst_harness_new_parse (elements[__i__]);
   g_autoptr (GstCaps) filter =
       gst_caps_from_string ("video/x-raw" VKGDR ",format=RGBA");
   g_autoptr (GstCaps) answer = gst_pad_peer_query_caps (h->srcpad, filter);
@@ -134,14 +137,22 @@ TEST_LOOP (forgotten_elements, G_N_ELEMENTS (forgotten))
   test_check_error (&forgotten[__i__]);
 }
 
+static const TestError first_errors[] = {
+  { "videotestsrc ! cudafilter ! fakesink", UPLOAD },
+  { "videotestsrc ! videoconvert ! cudafilter ! fakesink", UPLOAD },
+  { "videotestsrc ! queue ! vkgdrupload ! queue ! cudafilter kernel=blur "
+    "output-caps=video/x-raw,format=GRAY8 ! fakesink",
+      "output-caps cannot be met" },
+};
+
 /* Users read the first error. It is not GStreamer's own "not-negotiated". */
-TEST_LOOP (forgotten_upload_is_the_first_error, 2)
+TEST_LOOP (first_error, G_N_ELEMENTS (first_errors))
 {
   g_autoptr (GstElement) pipeline =
-      test_launch ("%s", forgotten[__i__].pipeline);
+      test_launch ("%s", first_errors[__i__].pipeline);
   g_autoptr (GError) error = test_play_error (pipeline);
 
-  test_assert_contains (error->message, UPLOAD);
+  test_assert_contains (error->message, first_errors[__i__].parts);
 }
 
 static GstPadProbeReturn
