@@ -444,6 +444,7 @@ TEST (negotiated_again)
   "audio/x-raw,format=" format ",layout=interleaved,rate=48000," channels
 #define ANYTHING "application/x-anything,of=mine"
 #define GRAY "video/x-raw,format=GRAY8,width=100,height=37,framerate=1/1"
+#define SMALL "video/x-raw,format=RGBA,width=32,height=24,framerate=1/1"
 
 static guint8
 masked (const guint8 *in, gsize i)
@@ -456,6 +457,19 @@ static guint8
 inverted (const guint8 *in, gsize i)
 {
   return 255 - in[i];
+}
+
+static guint8
+inverted_colour (const guint8 *in, gsize i)
+{
+  return i % 4 == 3 ? in[i] : 255 - in[i];
+}
+
+/* Of 32 pixels in a row. */
+static guint8
+mirrored (const guint8 *in, gsize i)
+{
+  return in[i / 128 * 128 + (31 - i % 128 / 4) * 4 + i % 4];
 }
 
 static guint8
@@ -500,10 +514,14 @@ static const TestFlow samples[] = {
       inverted },
   { FILTER ("kernel=invert block=1x256"), GRAY ",colorimetry=1:1:5:1", NULL,
       inverted },
+  { FILTER ("kernel=invert"), SMALL, NULL, inverted_colour },
+  { FILTER ("kernel=flip params=p,method=4"), SMALL, NULL, mirrored },
+  { FILTER ("kernel=flip params=p,method=4 ! cudafilter kernel=flip "
+            "params=p,method=4"),
+      SMALL },
   /* another format and half the size */
   { FILTER (SOURCE (HALF) "output-caps=video/x-raw,format=GRAY8,width=16"),
-      "video/x-raw,format=RGBA,width=32,height=24,framerate=1/1",
-      "video/x-raw,format=GRAY8,width=16,height=12", red_of_half },
+      SMALL, "video/x-raw,format=GRAY8,width=16,height=12", red_of_half },
 };
 
 TEST_LOOP (samples, G_N_ELEMENTS (samples))
