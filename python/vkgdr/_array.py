@@ -57,24 +57,16 @@ class ArrayDescriptor3D(_Descriptor):
 class Array(Handle, ContextDependent):
     """Memory in the layout of textures. Kernels use it by a texture or a surface."""
 
-    _owned = False
+    _FREE = "cuArrayDestroy"
 
     def __init__(self, descriptor: Union[ArrayDescriptor, ArrayDescriptor3D]) -> None:
         if not isinstance(descriptor, _Descriptor):
             raise TypeError("an Array is made from an ArrayDescriptor or ArrayDescriptor3D")
         is_box = isinstance(descriptor, ArrayDescriptor3D)
-        self._acquire_context()
-        self.handle = get("cuArray3DCreate" if is_box else "cuArrayCreate", "P",
-                          ctypes.byref(descriptor))
-        self._owned = True
+        self._create("cuArray3DCreate" if is_box else "cuArrayCreate", ctypes.byref(descriptor))
 
     def free(self) -> None:
-        if self._owned:
-            self._owned = False
-            self._release("cuArrayDestroy", self.handle)
-
-    def __del__(self) -> None:
-        self.free()
+        self._release(self._FREE, self.handle)
 
     def get_descriptor(self) -> ArrayDescriptor:
         result = ArrayDescriptor()
@@ -194,7 +186,6 @@ class _Reference(Handle):
 
     _array: Any = None
     _module: Any = None  # keeps the module
-    _owned = False
 
     @classmethod
     def _of_module(cls, module: Any, function: str, name: str) -> Any:
@@ -224,14 +215,10 @@ class SurfaceReference(_Reference):
 class TextureReference(_Reference, ContextDependent):
     """A texture of a kernel: Module.get_texref()."""
 
-    def __init__(self) -> None:
-        self._acquire_context()
-        self.handle = get("cuTexRefCreate", "P")
-        self._owned = True
+    _FREE = "cuTexRefDestroy"
 
-    def __del__(self) -> None:
-        if self._owned:
-            self._release("cuTexRefDestroy", self.handle)
+    def __init__(self) -> None:
+        self._create("cuTexRefCreate")
 
     def set_array(self, array: Array) -> None:
         self._bind("cuTexRefSetArray", array, TRSA_OVERRIDE_FORMAT)

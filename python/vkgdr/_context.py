@@ -206,18 +206,28 @@ CONVERTERS["C"] = lambda context: handle_of(Context)(
 
 
 class ContextDependent:
-    """An object that belongs to the context in which it was made."""
+    """An object that belongs to the context in which it was made, and is freed with
+    _FREE(handle). It has no context if it is not to be freed.
+    """
 
+    _FREE: str
     _context: Optional[Context] = None
+    handle: Any
 
-    def _acquire_context(self) -> None:
-        self._context = acquire_context()
+    def _create(self, function: str, *arguments: Any) -> None:
+        context = acquire_context()
+        self.handle = get(function, "P", *arguments)
+        self._context = context
 
     def _release(self, function: str, handle: Any) -> None:
         """Frees the object in its context. If the context has ended, it was freed with it."""
         context, self._context = self._context, None
         if context is not None:
             in_context(context, lambda: clean_up(function, handle))
+
+    def __del__(self) -> None:
+        if self._context is not None:
+            self._release(self._FREE, self.handle)
 
 
 def in_context(context: Context, call: Callable[[], Any]) -> Any:

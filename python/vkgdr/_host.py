@@ -2,13 +2,13 @@
 """Host memory of vkgdr.driver: page-locked, aligned, registered and managed arrays."""
 
 import operator
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Tuple
 
 import numpy as np
 
-from ._context import ContextDependent, acquire_context, bare
-from ._cuda import INVALID_HANDLE, INVALID_VALUE, call, cu, error, get, uint
-from ._memory import DeviceAllocation, retry
+from ._context import acquire_context, bare
+from ._cuda import INVALID_VALUE, call, cu, error, get, uint
+from ._memory import Allocation, DeviceAllocation, retry
 
 __all__ = [
     "AlignedHostAllocation", "HostAllocation", "HostPointer", "ManagedAllocation",
@@ -20,15 +20,10 @@ __all__ = [
 ]
 
 
-class ArrayOwner:
+class ArrayOwner(Allocation):
     """Memory that is the base of an array. NumPy gets its address and layout from here."""
 
     _layout: Dict[str, Any] = {}
-    _size: int
-    _live: Any  # a method that returns the address, and fails if the memory has been freed
-
-    def __len__(self) -> int:
-        return self._size
 
     @property
     def __array_interface__(self) -> Dict[str, Any]:
@@ -47,34 +42,8 @@ class ArrayOwner:
         return result
 
 
-class HostPointer(ArrayOwner, ContextDependent):
+class HostPointer(ArrayOwner):
     """Memory of the CPU that the device knows. Arrays have it as `base`."""
-
-    _FREE: str
-    _address: Optional[int] = None
-
-    def __init__(self) -> None:
-        raise TypeError(f"{type(self).__name__} is made by the functions that return arrays")
-
-    @classmethod
-    def _make(cls, size: int, argument: int) -> Any:
-        result: Any = bare(cls, _context=acquire_context(), _size=size)
-        result._address = result._allocate(size, argument)
-        return result
-
-    def _live(self) -> int:
-        if self._address is None:
-            raise error(type(self).__name__, INVALID_HANDLE, "it has been freed")
-        return self._address
-
-    def free(self) -> None:
-        """Frees the memory now. Its arrays must not be used any more."""
-        address, self._address = self._live(), None
-        self._release(self._FREE, address)
-
-    def __del__(self) -> None:
-        if self._address is not None:
-            self.free()
 
     get_device_pointer = call("cuMemHostGetDevicePointer", "self", "D", uses="self._live(), 0")
 
@@ -84,8 +53,9 @@ class PagelockedHostAllocation(HostPointer):
 
     _FREE = "cuMemFreeHost"
 
-    def _allocate(self, size: int, argument: int) -> int:
-        return retry(get, "cuMemHostAlloc", "P", size, argument)
+    @classmethod
+    def _pinned(cls, size: int, flags: int) -> Any:
+        return cls._make(size, retry, get, "cuMemHostAlloc", "P", size, flags)
 
     # The flags of host_alloc_flags, and those that the driver added.
     get_flags = call("cuMemHostGetFlags", "self", "I", uses="self._live()")
@@ -96,7 +66,7 @@ HostAllocation = PagelockedHostAllocation
 
 def mem_host_alloc(size: int, flags: int = 0) -> PagelockedHostAllocation:
     """Page-locked memory without an array. numpy.asarray() makes one of bytes."""
-    return PagelockedHostAllocation._make(uint(size), flags)
+    return PagelockedHostAllocation._pinned(uint(size), flags)
 
 
 class AlignedHostAllocation(HostPointer):
@@ -104,12 +74,13 @@ class AlignedHostAllocation(HostPointer):
 
     _FREE = ""
 
-    def _allocate(self, size: int, argument: int) -> int:
-        alignment = operator.index(argument)
+    @classmethod
+    def _aligned(cls, size: int, alignment: int) -> Any:
         if alignment <= 0 or alignment & (alignment - 1):
             raise error("aligned_malloc", INVALID_VALUE, "alignment must be a power of two")
-        self._storage: Any = np.empty(size + alignment - 1, np.uint8)
-        return (self._storage.ctypes.data + alignment - 1) & -alignment
+        storage: Any = np.empty(size + alignment - 1, np.uint8)
+        address = (storage.ctypes.data + alignment - 1) & -alignment
+        return bare(cls, _context=acquire_context(), _size=size, _pointer=address, _storage=storage)
 
     def _release(self, function: str, handle: Any) -> None:
         self._storage = None
@@ -123,9 +94,10 @@ class RegisteredHostMemory(HostPointer):
 
     @classmethod
     def _register(cls, array: Any, flags: int) -> "RegisteredHostMemory":
-        context = acquire_context()
-        cu.cuMemHostRegister(array.ctypes.data, array.nbytes, flags)
-        return bare(cls, _context=context, _size=array.nbytes, _address=array.ctypes.data, base=array)
+        address = array.ctypes.data
+        cu.cuMemHostRegister(address, array.nbytes, flags)
+        return bare(cls, _context=acquire_context(), _size=array.nbytes, _pointer=address,
+                    base=array)
 
     unregister = HostPointer.free
 
@@ -138,10 +110,7 @@ class ManagedAllocation(ArrayOwner, DeviceAllocation):
         # 1 is GLOBAL; CUDA does not take 0.
         return cls._make(size, retry, get, "cuMemAllocManaged", "D", size, flags or 1)
 
-    def _live(self) -> int:
-        return self._address()
-
-    get_device_pointer = _live
+    get_device_pointer = Allocation._live
     attach = call("cuStreamAttachMemAsync", "self, mem_flags, stream=None",
                   uses="stream, self, 0, mem_flags")
     advise = call("cuMemAdvise", "self, advice, device=0",
@@ -191,9 +160,9 @@ def _family(allocate: Callable[[int, int], Any], last: str) -> Tuple[Any, Any, A
 
 
 pagelocked_empty, pagelocked_empty_like, pagelocked_zeros, pagelocked_zeros_like = _family(
-    PagelockedHostAllocation._make, "mem_flags=0")
+    PagelockedHostAllocation._pinned, "mem_flags=0")
 aligned_empty, aligned_empty_like, aligned_zeros, aligned_zeros_like = _family(
-    AlignedHostAllocation._make, "alignment=4096")
+    AlignedHostAllocation._aligned, "alignment=4096")
 managed_empty, managed_empty_like, managed_zeros, managed_zeros_like = _family(
     ManagedAllocation._managed, "mem_flags=0")
 

@@ -29,11 +29,7 @@ __all__ = [
 class _Address:
     """An object that is used as a device pointer."""
 
-    def _address(self) -> int:
-        raise NotImplementedError
-
-    def __index__(self) -> int:
-        return self._address()
+    __index__: Any
 
     def __int__(self) -> int:
         return self.__index__()
@@ -41,16 +37,16 @@ class _Address:
     __long__ = __int__
 
     def __add__(self, other: Any) -> int:
-        return self._address() + operator.index(other)
+        return self.__index__() + operator.index(other)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> int:
-        return self._address() - operator.index(other)
+        return self.__index__() - operator.index(other)
 
     def as_buffer(self, size: int, offset: int = 0) -> Any:
         """The memory as a writable buffer of Python, for memory that the CPU can use."""
-        start = self._address() + uint(offset)
+        start = self + uint(offset)
         return memoryview((ctypes.c_ubyte * uint(size, 63)).from_address(start)).cast("B")
 
 
@@ -60,37 +56,32 @@ class PointerHolderBase(_Address):
     def get_pointer(self) -> int:
         raise NotImplementedError("a subclass of PointerHolderBase needs get_pointer()")
 
-    def _address(self) -> int:
+    def __index__(self) -> int:
         return operator.index(self.get_pointer())
 
 
-class DeviceAllocation(_Address, ContextDependent):
-    """Linear device memory. It is freed with the object, after pending work."""
+class Allocation(ContextDependent):
+    """Memory of the driver. It is freed with the object."""
 
-    _FREE = "cuMemFree"
     _pointer: Optional[int] = None
     _size: int
 
     def __init__(self) -> None:
-        raise TypeError("DeviceAllocation is made by mem_alloc()")
+        raise TypeError(f"{type(self).__name__} is made by functions such as mem_alloc()")
 
     @classmethod
     def _make(cls, size: int, allocate: Callable[..., int], *arguments: Any) -> Any:
         context = acquire_context()
         return bare(cls, _context=context, _size=size, _pointer=allocate(*arguments))
 
-    def _address(self) -> int:
+    def _live(self) -> int:
         if self._pointer is None:
-            raise error(f"{type(self).__name__}", INVALID_HANDLE, "it has been freed")
+            raise error(type(self).__name__, INVALID_HANDLE, "it has been freed")
         return self._pointer
-
-    def __index__(self) -> int:  # faster than that of the base class
-        address = self._pointer
-        return self._address() if address is None else address
 
     def free(self) -> None:
         """Frees the memory now, and waits for work that uses it."""
-        address, self._pointer = self._address(), None
+        address, self._pointer = self._live(), None
         self._release(self._FREE, address)
 
     def __del__(self) -> None:
@@ -100,12 +91,19 @@ class DeviceAllocation(_Address, ContextDependent):
     def __len__(self) -> int:
         return self._size
 
+
+class DeviceAllocation(_Address, Allocation):
+    """Linear device memory."""
+
+    _FREE = "cuMemFree"
+    __index__ = Allocation._live
+
     def __bool__(self) -> bool:
         return self._pointer is not None
 
     @property
     def __cuda_array_interface__(self) -> Dict[str, Any]:
-        data = (self._address(), False)
+        data = (self._live(), False)
         return {"shape": (len(self),), "typestr": "|u1", "data": data, "version": 3}
 
 
@@ -151,7 +149,7 @@ class IPCMemoryHandle(DeviceAllocation):
 
     def __init__(self, ipc_handle: Any,
                  flags: int = ipc_mem_flags.LAZY_ENABLE_PEER_ACCESS) -> None:
-        self._acquire_context()
+        self._context = acquire_context()
         self._pointer = get("cuIpcOpenMemHandle", "D", read_ipc_handle(ipc_handle), flags)
         self._size = mem_get_address_range(self._pointer)[1]
 

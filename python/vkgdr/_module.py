@@ -16,7 +16,7 @@ import numpy as np
 
 from ._array import SurfaceReference, TextureReference
 from ._constants import TR_DEFAULT, function_attribute, jit_option
-from ._context import Context, ContextDependent, bare
+from ._context import Context, ContextDependent, acquire_context, bare
 from ._cuda import (
     INVALID_HANDLE, INVALID_VALUE, Error, Handle, also_named, call, cu, error, get,
     pointer, stream_handle, uint,
@@ -421,14 +421,13 @@ def _type_code(kind: Any) -> str:
 class Module(Handle, ContextDependent):
     """Code that is loaded on the device. It is unloaded with the object."""
 
-    handle: Optional[int] = None
+    _FREE = "cuModuleUnload"
 
     def __init__(self, image: Any) -> None:
         self._load(image, (), None)
 
     def _set(self, handle: Optional[int]) -> "Module":
-        self._acquire_context()
-        self.handle = handle
+        self._context, self.handle = acquire_context(), handle
         self._states: Dict[str, Dict[str, Any]] = {}
         return self
 
@@ -437,11 +436,6 @@ class Module(Handle, ContextDependent):
         compiler.call("cuModuleLoadDataEx", ctypes.byref(handle), _image(buffer),
                       *compiler.options, is_last=True)
         return self._set(handle.value)
-
-    def __del__(self) -> None:
-        handle = self.handle
-        if handle is not None:
-            self._release("cuModuleUnload", handle)
 
     def get_function(self, name: str) -> Function:
         return Function(self, name)
@@ -503,14 +497,13 @@ def module_from_buffer(buffer: Any, options: Any = (), message_handler: Any = No
 class Linker(ContextDependent):
     """Links images to one module."""
 
-    handle: Optional[int] = None
+    _FREE = "cuLinkDestroy"
 
     def __init__(self, message_handler: Any = None, options: Any = None,
                  log_verbose: bool = False) -> None:
-        self._acquire_context()
         handle, compiler = ctypes.c_void_p(), _Compiler(message_handler, options, log_verbose)
         compiler.call("cuLinkCreate", *compiler.options, ctypes.byref(handle))
-        self.handle, self._call = handle.value, compiler.call
+        self._context, self.handle, self._call = acquire_context(), handle.value, compiler.call
 
     def add_data(self, data: Any, input_type: int, name: str = "unknown") -> None:
         image = _image(data)
@@ -526,12 +519,6 @@ class Linker(ContextDependent):
         self._call("cuLinkComplete", self.handle, ctypes.byref(image),
                    ctypes.byref(ctypes.c_size_t()))
         self._call("cuModuleLoadData", ctypes.byref(module), image, is_last=True)
-        self._close()
-        return bare(Module)._set(module.value)
-
-    def _close(self) -> None:
         handle, self.handle = self.handle, None
-        if handle is not None:
-            self._release("cuLinkDestroy", handle)
-
-    __del__ = _close
+        self._release(self._FREE, handle)
+        return bare(Module)._set(module.value)

@@ -186,5 +186,5 @@ class PageLockedMemoryPool(_Pool):
 
     def allocate(self, shape: Any, dtype: Any, order: str = "C") -> Any:
         dims, kind, order, size = layout(shape, dtype, order)
-        owner = bare(PooledHostAllocation, _pool=self, _size=size, _address=self._take(size))
+        owner = bare(PooledHostAllocation, _pool=self, _size=size, _pointer=self._take(size))
         return owner._array(dims, kind, order)

@@ -39,13 +39,11 @@ def get_ipc_handle(function: str, devptr: Any) -> bytearray:
 class Stream(ContextDependent):
     """A queue of operations that the device carries out in order."""
 
-    def __init__(self, flags: int = 0) -> None:
-        self._acquire_context()
-        self.handle: int = get("cuStreamCreate", "P", flags)
+    _FREE = "cuStreamDestroy"
+    handle: int
 
-    def __del__(self) -> None:
-        if self.__dict__.get("handle"):
-            self._release("cuStreamDestroy", self.handle)
+    def __init__(self, flags: int = 0) -> None:
+        self._create("cuStreamCreate", flags)
 
     synchronize = call("cuStreamSynchronize", "self")
     wait_for_event = also_named(event="evt")(
@@ -61,18 +59,15 @@ class Stream(ContextDependent):
 class Event(Handle, ContextDependent):
     """A point of a stream, which has a time."""
 
+    _FREE = "cuEventDestroy"
+
     def __init__(self, flags: int = 0) -> None:
-        self._acquire_context()
-        self.handle = get("cuEventCreate", "P", flags)
+        self._create("cuEventCreate", flags)
 
     @staticmethod
     def from_ipc_handle(handle: Any) -> "Event":
         return bare(Event, _context=acquire_context(),
                     handle=get("cuIpcOpenEventHandle", "P", read_ipc_handle(handle)))
-
-    def __del__(self) -> None:
-        if self.__dict__.get("handle"):
-            self._release("cuEventDestroy", self.handle)
 
     def record(self, stream: Any = None) -> "Event":
         cu.cuEventRecord(self.handle, stream)

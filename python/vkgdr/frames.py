@@ -20,8 +20,7 @@ import ctypes
 import math
 import time
 import weakref
-from contextlib import AbstractContextManager
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, ContextManager, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from ._cuda import stream_handle
 from ._library import VkgdrError, declare, failure, last_error, lib, structure, types
@@ -270,7 +269,7 @@ def _known(time: int) -> Optional[int]:
     return None if time == _NO_TIME else time
 
 
-class Frame(AbstractContextManager["Frame"]):
+class Frame(ContextManager["Frame"]):
     """A frame of another process. It goes back when it and all arrays of it are gone,
     and the device has done the work that was queued on CUDA's default stream until then.
     """
@@ -322,7 +321,7 @@ class Frame(AbstractContextManager["Frame"]):
         self.release()
 
 
-class Frames(AbstractContextManager["Frames"], Iterator[Frame]):
+class Frames(ContextManager["Frames"], Iterator[Frame]):
     """The frames of a server, as an iterator that ends at EOS.
 
     :param path: of the server's socket
@@ -445,7 +444,7 @@ class FrameBuffer:
             raise failure()
 
 
-class FrameServer(AbstractContextManager["FrameServer"]):
+class FrameServer(ContextManager["FrameServer"]):
     """Gives frames to vkgdripcsrc, to Frames and to the clients of vkgdr/frames.h.
 
     :param path: of the socket
