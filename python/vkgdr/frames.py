@@ -171,9 +171,6 @@ class FramePlane:
         self.typestr = f"|u{size}" if size == 1 else f"<u{size}"
         self._bits = format.bits
 
-    def __repr__(self) -> str:
-        return f"<FramePlane {self.shape} {self.typestr} at {self.device_ptr:#x}>"
-
     def _interface(self, **others: Any) -> Dict[str, Any]:
         return {"version": 3, "shape": self.shape, "strides": self.strides,
                 "typestr": self.typestr, **others}

@@ -168,17 +168,10 @@ class Representations(gst_support.DeviceTestCase):
     def test_they_say_something(self) -> None:
         stream = GstVkgdr.Stream(self.context)
         memory = self.new_memory(bytes(100))
-        pointer = hex(int(memory))
-        unmapped = GstVkgdr.Mapping.new(memory, READ)
-        unmapped.unmap()
         for thing, expected in (
             (self.context, r"<GstVkgdr.Context of device 0, CUcontext 0x[0-9a-f]+>"),
             (stream, rf"<GstVkgdr.Stream {stream.handle:#x} of device 0>"),
             (GstVkgdr.Stream(self.context, 0), r"<GstVkgdr.Stream 0x0 of device 0>"),
-            (memory, rf"<Gst.Memory: 100 bytes of VkgdrMemory at {pointer}>"),
-            (GstVkgdr.Mapping.new(memory, READ), r"<GstVkgdr.Mapping of 100 bytes at 0x[0-9a-f]+>"),
-            (unmapped, "<GstVkgdr.Mapping, unmapped>"),
-            (Gst.Allocator.find(None).alloc(10, None), ".*Gst.Memory object at.*"),
             (GstVkgdr.device_array(memory), r"<GstVkgdr.DeviceArray \(100,\) \|u1 at 0x.*>"),
         ):
             self.assertRegex(repr(thing), f"^{expected}$")

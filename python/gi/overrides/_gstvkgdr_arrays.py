@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 from . import _gstvkgdr_layout as layout
 from . import _gstvkgdr_objects as objects
-from ._gstvkgdr_base import Gst, GstVkgdr, import_numpy, is_integer
+from ._gstvkgdr_base import Gst, GstVkgdr, is_integer
 from ._gstvkgdr_memory import MAP_VKGDR, host_bytes
 
 # DLPack's number of the legacy default stream.
@@ -97,7 +97,9 @@ class DeviceArray:
 
     @property
     def dtype(self) -> Any:
-        return import_numpy().dtype(self.typestr)
+        import numpy
+
+        return numpy.dtype(self.typestr)
 
     def _context(self) -> "GstVkgdr.Context":
         return GstVkgdr.memory_get_context(self._live().get_memory())
@@ -116,7 +118,7 @@ class DeviceArray:
 
     def __repr__(self) -> str:
         state = f"at {self.pointer:#x}" if self._mapping else "closed"
-        return f"<GstVkgdr.DeviceArray {self.shape} {self.typestr} {state}>"
+        return f"<GstVkgdr.{type(self).__name__} {self.shape} {self.typestr} {state}>"
 
     @property
     def __cuda_array_interface__(self) -> Dict[str, Any]:
@@ -127,10 +129,8 @@ class DeviceArray:
 
     def __array__(self, *args: Any, **keywords: Any) -> Any:
         """NumPy would make an array of one object."""
-        raise TypeError(
-            "this array is on the device: read the buffer with mapped(), or copy it with "
-            "vkgdr.driver.from_device()"
-        )
+        raise TypeError("this array is on the device: read the buffer with mapped(), or copy it "
+                        "with vkgdr.driver.from_device()")
 
     @property
     def stream(self) -> Optional["GstVkgdr.Stream"]:
@@ -163,12 +163,9 @@ class DeviceArray:
     ) -> Any:
         # If the array has a stream, the consumer's stream waits for it. None stands for
         # the legacy default stream, and -1 means that the consumer does not want this.
-        # Without a stream, the content is on the device, and no stream has to wait.
         # Consumers of newer versions of DLPack also accept tensors of the old version.
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
-            raise BufferError(
-                f"the array is on device {self.__dlpack_device__()}, and cannot go to another one"
-            )
+            raise BufferError("the array cannot go to another device")
         if copy:
             raise BufferError("the array is exported without a copy: copy the result")
         if self.typestr[0] not in ("|", layout.NATIVE_ORDER):
@@ -249,7 +246,6 @@ class mapped:  # noqa: N801
         self._buffer, self._flags = buffer, Gst.MapFlags(flags)
         if self._flags & MAP_VKGDR:
             raise ValueError("arrays of NumPy are on the host: use device_arrays() for the device")
-        import_numpy()
         self._mappings: Dict[int, "GstVkgdr.Mapping"] = {}
         self._layouts = layout.layouts(buffer, format)
         self._arrays: List[Any] = []
@@ -277,8 +273,10 @@ class mapped:  # noqa: N801
 
 def host_array(address: int, where: layout.Layout, owner: Any, is_writable: bool) -> Any:
     """An array of NumPy, which keeps the owner of its memory."""
+    import numpy
+
     data = host_bytes(address + where.offset, where.extent, owner)
-    array = import_numpy().ndarray(where.shape, where.typestr, data, 0, where.strides)
+    array: Any = numpy.ndarray(where.shape, where.typestr, data, 0, where.strides)
     array.flags.writeable = is_writable
     return array
 
@@ -304,8 +302,7 @@ def _memory_of_interface(tensor: Any, context: "GstVkgdr.Context", writable: boo
     flags = Gst.MemoryFlags(0) if writable else Gst.MemoryFlags.READONLY
     kept = [tensor]
     return context.get_allocator().alloc_wrapped(
-        interface["data"][0], size, flags, lambda *_: kept.clear()
-    )
+        interface["data"][0], size, flags, lambda *_: kept.clear())
 
 
 def memory_from_dlpack(
@@ -326,17 +323,13 @@ def memory_from_dlpack(
             raise TypeError(f"{type(tensor).__name__} is not a tensor: it has no {method}()")
     kind, device = (int(number) for number in tensor.__dlpack_device__())
     if kind != _CUDA:
-        raise ValueError(
-            f"the tensor is not in the memory of a CUDA device (DLPack device type {kind}): "
-            "move it there first, or write to a buffer with mapped()"
-        )
+        raise ValueError("the tensor is not in the memory of a CUDA device (DLPack device type "
+                         f"{kind}): move it there first, or write to a buffer with mapped()")
     if context is None:
         context = _context_of(device)
     elif context.get_device() != device:
-        raise ValueError(
-            f"the tensor is on device {device}, but the context is of {context.get_device()}: "
-            "move it there, or use a context of its device"
-        )
+        raise ValueError(f"the tensor is on device {device}, but the context is of "
+                         f"{context.get_device()}: move it there, or use a context of its device")
     capsule = tensor.__dlpack__(stream=_DEFAULT_STREAM)
     if not _is_valid(capsule, _NAME):
         raise ValueError(

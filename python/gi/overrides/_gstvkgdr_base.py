@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What all parts of the overrides need: the typelib, override(), integers, NumPy."""
+"""What all parts of the overrides need: the typelib, override() and integers."""
 
 import operator
 import sys
@@ -13,8 +13,7 @@ from gi.repository import GLib, Gst, GstAudio, GstVideo  # noqa: E402
 
 from ..module import get_introspection_module  # noqa: E402
 
-__all__ = ["GLib", "Gst", "GstAudio", "GstVideo", "GstVkgdr", "import_numpy", "integer",
-           "is_integer", "override"]
+__all__ = ["GLib", "Gst", "GstAudio", "GstVideo", "GstVkgdr", "integer", "is_integer", "override"]
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
@@ -44,14 +43,3 @@ def integer(value: Any, what: str) -> int:
 def is_integer(value: Any) -> bool:
     """Whether the value is an integer, but not a bool."""
     return hasattr(type(value), "__index__") and not isinstance(value, bool)
-
-
-def import_numpy() -> Any:
-    try:
-        import numpy
-    except ImportError as error:
-        raise ImportError(
-            f"this function needs NumPy, which cannot be imported ({error}): "
-            "install the package python3-numpy"
-        ) from None
-    return numpy

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Allocators, memories and mappings as objects of Python.
 
-PyGObject makes all memories as objects of GStreamer's class Gst.Memory. This class gets
-a length. Device memory also gets its pointer as a number, and a representation that
-tells that it is device memory. The library's functions check that a memory is device
-memory: in C, another type of memory is a programming error, which is logged.
+PyGObject makes all memories as objects of GStreamer's class Gst.Memory. The library's
+functions check that a memory is device memory: in C, another type of memory is a
+programming error, which is logged.
 """
 
 import ctypes
@@ -27,7 +26,7 @@ def check_memory(memory: Any) -> Gst.Memory:
     if not isinstance(memory, Gst.Memory):
         raise TypeError(f"a Gst.Memory is needed, not {type(memory).__name__}")
     if not GstVkgdr.is_vkgdr_memory(memory):
-        raise TypeError("the memory is not device memory: GstVkgdr.Allocator.alloc() allocates some")
+        raise TypeError("the memory is not device memory, as GstVkgdr.Allocator.alloc() gives")
     return memory
 
 
@@ -84,11 +83,6 @@ class Mapping(GstVkgdr.Mapping):
         """memoryview(mapping), from Python 3.12 on."""
         return self.data
 
-    def __repr__(self) -> str:
-        pointer = self.get_pointer()
-        where = f" of {len(self)} bytes at {pointer:#x}" if pointer else ", unmapped"
-        return f"<GstVkgdr.Mapping{where}>"
-
 
 Mapping = override(Mapping)
 
@@ -104,26 +98,16 @@ def host_bytes(address: int, size: int, owner: Any) -> Any:
 
 # --- Gst.Memory ---------------------------------------------------------------
 
-_plain_repr = Gst.Memory.__repr__
-
 
 def _pointer(memory: Gst.Memory) -> int:
     return GstVkgdr.memory_get_device_pointer(check_memory(memory))
 
 
-def _represent(memory: Gst.Memory) -> str:
-    if not GstVkgdr.is_vkgdr_memory(memory):
-        return _plain_repr(memory)
-    return f"<Gst.Memory: {memory.size} bytes of VkgdrMemory at {_pointer(memory):#x}>"
-
-
 def install() -> None:
-    """From now on, a memory has a length, and device memory has its own representation.
-    """
+    """From now on, a memory has a length, and device memory is a number, its pointer."""
     Gst.Memory.__len__ = lambda memory: memory.size
     Gst.Memory.__bool__ = lambda memory: True  # otherwise, Python would test the length
     Gst.Memory.__int__ = _pointer
-    Gst.Memory.__repr__ = _represent
 
 
 # --- functions with device memory ---------------------------------------------

@@ -91,9 +91,6 @@ class TensorBatch(DeviceArray):
         with arrays.mapped(self._buffer, self._caps) as (data,):
             return data[: len(self.frames)].copy()
 
-    def __repr__(self) -> str:
-        return f"<GstVkgdr.TensorBatch {self.shape} {self.typestr} of {len(self.frames)} frames>"
-
 
 # GStreamer's channels of the property, with the number of values of a mean.
 _N_CHANNELS = {"rgb": 3, "bgr": 3, "rgba": 4, "gray": 1}
@@ -190,8 +187,8 @@ class TensorReader:
         context: Optional["GstVkgdr.Context"] = None,
     ) -> None:
         single = isinstance(source, (str, os.PathLike))
-        self._sources: List[Any] = [source] if single else list(source)  # type: ignore
-        if not self._sources:
+        all_sources: List[Any] = [source] if single else list(source)  # type: ignore
+        if not all_sources:
             raise ValueError("there is no source to read")
         if integer(queue, "queue") < 1:
             raise ValueError(f"queue is a number of batches of at least 1, not {queue}")
@@ -220,7 +217,7 @@ class TensorReader:
         for element in (tensor, self._sink):
             self._pipeline.add(element)
         tensor.link(self._sink)
-        for one in self._sources:
+        for one in all_sources:
             sources.add(self._pipeline, one, tensor)
 
     def _live(self) -> Gst.Pipeline:
@@ -296,7 +293,3 @@ class TensorReader:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-    def __repr__(self) -> str:
-        state = "closed" if self._pipeline is None else f"of {len(self._sources)} sources"
-        return f"<GstVkgdr.TensorReader {state}>"
