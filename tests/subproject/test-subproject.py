@@ -5,6 +5,7 @@ programs run.
 Arguments: the source folder of gst-vkgdr.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -57,6 +58,12 @@ class Subproject(unittest.TestCase):
         run("ninja", "-C", self.build, "core", "frames")
         self.assertRegex(run(os.path.join(self.build, "core")), r"^device \S+")
         self.assertRegex(run(os.path.join(self.build, "frames")), r"^device \d+\n$")
+
+    def test_without_gstreamer(self):
+        run("meson", "setup", "-Dgstreamer=disabled", "-Dsoftcuda=disabled", self.build, SOURCE)
+        plan = json.loads(run("meson", "introspect", "--install-plan", self.build))
+        headers = {os.path.basename(name) for name in plan["headers"]}
+        self.assertEqual(headers, {"vkgdr.h", "frames.h", "kernel.h"})
 
 
 if __name__ == "__main__":
