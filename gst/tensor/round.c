@@ -292,6 +292,14 @@ count_pad (GstElement *element, GstPad *sink, gpointer data)
   return TRUE;
 }
 
+/* Posts a warning, and frees @error. */
+static void
+drop_frame (GstVkgdrTensor *self, GError *error)
+{
+  gst_vkgdr_element_post_dropped (GST_ELEMENT (self), error);
+  g_error_free (error);
+}
+
 /* Posts a warning and returns FALSE if the frame cannot be used. */
 static gboolean
 check_frame (GstVkgdrTensor *self, GstVkgdrTensorPad *pad, GstBuffer *buffer)
@@ -301,8 +309,7 @@ check_frame (GstVkgdrTensor *self, GstVkgdrTensorPad *pad, GstBuffer *buffer)
   if (!pad->has_info
       || gst_vkgdr_buffer_check_video (buffer, &pad->info, &error))
     return TRUE;
-  gst_vkgdr_element_post_dropped (GST_ELEMENT (self), error);
-  g_error_free (error);
+  drop_frame (self, error);
   return FALSE;
 }
 
@@ -348,18 +355,27 @@ set_picture_size (GstVkgdrTensorPicture *picture)
 }
 
 /* Sets @picture to the pad's frame, with a reference. Returns FALSE if there is
- * no frame in time. */
+ * no frame in time, or if no part of it is visible. */
 static gboolean
 take_picture (
     const Round *round, GstVkgdrTensorPad *pad, GstVkgdrTensorPicture *picture)
 {
+  GstVkgdrTensorFrame frame;
+
   picture->buffer = take_buffer (round, pad);
   if (!picture->buffer)
     return FALSE;
   picture->info = pad->info;
   set_picture_size (picture);
   picture->running_time = get_running_time (pad, picture->buffer);
-  return TRUE;
+  describe_picture (pad, picture, FALSE, &frame);
+  if (frame.region_width > 0 && frame.region_height > 0)
+    return TRUE;
+  drop_frame (round->self,
+      g_error_new_literal (GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+          "its GstVideoCropMeta is outside of the picture"));
+  gst_clear_buffer (&picture->buffer);
+  return FALSE;
 }
 
 /* Whether the last frames of the pads may be needed again. If not, they return

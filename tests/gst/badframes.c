@@ -55,6 +55,7 @@ static const Wrong wrong[] = {
   { "NV12", -1, GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT, G_MAXSIZE - 8, -1 },
   { "NV12", -1, GST_VIDEO_FORMAT_NV12, WIDTH + 16, HEIGHT, G_MAXSIZE - 8, -1,
       16 },
+  { "RGB", -1, GST_VIDEO_FORMAT_RGB, WIDTH, HEIGHT, 0, -1, WIDTH },
   { "NV12", -1, GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT, 0, 0 },
   { "NV12", -1, GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT, 0, G_MAXINT },
 };
@@ -175,7 +176,7 @@ play_coded (GstVideoFormat format, const gchar *elements)
       "appsrc name=src format=time caps=video/x-raw,format=%s,width=58,"
       "height=42,framerate=1/1 ! %s ! appsink name=sink sync=false",
       gst_video_format_to_string (format), elements);
-  g_autoptr (GstElement) src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  GstAppSrc *src = GST_APP_SRC (test_find (pipeline, "src"));
   g_autoptr (GPtrArray) buffers = NULL;
 
   test_set_context (pipeline, test_context);
