@@ -16,17 +16,15 @@ import numpy as np
 
 from ._array import SurfaceReference, TextureReference
 from ._constants import TR_DEFAULT, function_attribute, jit_option
-from ._context import Context, ContextDependent, acquire_context, bare
+from ._context import Context, ContextDependent, Event, Stream, acquire_context, bare
 from ._cuda import (
     INVALID_HANDLE, INVALID_VALUE, Error, Handle, also_named, call, cu, error, get,
     pointer, stream_handle, uint,
 )
-from ._host import ManagedAllocation
 from ._memory import (
-    DeviceAllocation, PointerHolderBase, mem_alloc_like, memcpy_dtoh, memcpy_dtoh_async,
-    memcpy_htod, memcpy_htod_async,
+    DeviceAllocation, ManagedAllocation, PointerHolderBase, mem_alloc_like, memcpy_dtoh,
+    memcpy_dtoh_async, memcpy_htod, memcpy_htod_async,
 )
-from ._stream import Event, Stream
 
 __all__ = [
     "ArgumentHandler", "CompileError", "Function", "In", "InOut", "Linker", "Module", "Out",
@@ -291,8 +289,9 @@ class Function(Handle):
         self._prepared = _packer(self.arg_format)
         return self
 
-    def prepared_async_call(self, grid: Sequence[int], block: Sequence[int], stream: Any,
-                            *args: Any, shared_size: int = 0) -> None:
+    # prepared_call() calling prepared_async_call() would take 0.7 us more for a launch.
+    def _launch_prepared(self, grid: Sequence[int], block: Sequence[int], stream: Any,
+                         args: Sequence[Any], shared_size: int) -> None:
         packer = self._prepared
         if packer is None:
             raise AttributeError("prepare() was not called for this function")
@@ -303,7 +302,11 @@ class Function(Handle):
 
     def prepared_call(self, grid: Sequence[int], block: Sequence[int], *args: Any,
                       shared_size: int = 0) -> None:
-        self.prepared_async_call(grid, block, None, *args, shared_size=shared_size)
+        self._launch_prepared(grid, block, None, args, shared_size)
+
+    def prepared_async_call(self, grid: Sequence[int], block: Sequence[int], stream: Any,
+                            *args: Any, shared_size: int = 0) -> None:
+        self._launch_prepared(grid, block, stream, args, shared_size)
 
     def prepared_timed_call(self, grid: Sequence[int], block: Sequence[int], *args: Any,
                             shared_size: int = 0) -> Callable[[], float]:

@@ -9,8 +9,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from ._context import Context, acquire_context, bare, clean_up, in_context
 from ._cuda import OUT_OF_MEMORY, MemoryError, error, get, uint
-from ._host import PagelockedHostAllocation, layout
-from ._memory import DeviceAllocation
+from ._memory import DeviceAllocation, PagelockedHostAllocation, layout
 
 __all__ = [
     "DeviceMemoryPool", "PageLockedAllocator", "PageLockedMemoryPool",

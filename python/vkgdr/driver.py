@@ -12,11 +12,9 @@ from ._constants import *  # noqa: F403
 from ._context import *  # noqa: F403
 from ._cuda import *  # noqa: F403
 from ._curand import *  # noqa: F403
-from ._host import *  # noqa: F403
 from ._memory import *  # noqa: F403
 from ._module import *  # noqa: F403
 from ._pools import *  # noqa: F403
-from ._stream import *  # noqa: F403
 
 # Other names of these classes.
 CudaError, PreparedFunction = Error, Function  # noqa: F405
