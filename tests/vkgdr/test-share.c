@@ -257,7 +257,10 @@ assert_refused (vkgdr_t g, int fd, const vkgdr_fd_info *info, const char *word)
 }
 
 /* What is wrong in the description of the file descriptor, and a word of the
- * error. @fd is a file descriptor instead of that of the memory, or -2. */
+ * error. @fd is a file descriptor instead of that of the memory, OF_DEVICE, or
+ * OF_MEMORY. */
+enum { OF_MEMORY = -2, OF_DEVICE = -3 /* of something without a size */ };
+
 static const struct {
   uint8_t device, driver; /* change the UUIDs */
   uint64_t size;          /* 0: the right one */
@@ -265,14 +268,14 @@ static const struct {
   int fd;
   const char *word;
 } wrong[] = {
-  { 1, 0, 0, 0, -2, "another device" },
-  { 0, 1, 0, 0, -2, "another version of the driver" },
-  { 0, 0, UINT64_MAX, 0, -2, "18446744073709551615 bytes" },
-  { 0, 0, 0, 0x80, -2, "0x80" },
-  { 0, 0, 0, VKGDR_MEMORY_DEVICE_BIT, -2, "device memory" },
+  { 1, 0, 0, 0, OF_MEMORY, "another device" },
+  { 0, 1, 0, 0, OF_MEMORY, "another version of the driver" },
+  { 0, 0, UINT64_MAX, 0, OF_MEMORY, "18446744073709551615 bytes" },
+  { 0, 0, 0, 0x80, OF_MEMORY, "0x80" },
+  { 0, 0, 0, VKGDR_MEMORY_DEVICE_BIT, OF_MEMORY, "device memory" },
   { 0, 0, 0, 0, -1, "-1 is not a file descriptor" },
-  { 0, 0, 0, 0, STDERR_FILENO, "cuImportExternalMemory" },
-  { 0, 0, 100 * SIZE, 0, -2, "the size that" },
+  { 0, 0, 0, 0, OF_DEVICE, "cuImportExternalMemory" },
+  { 0, 0, 100 * SIZE, 0, OF_MEMORY, "the size that" },
 };
 
 TEST_LOOP (what_does_not_fit_is_refused, N_ELEMENTS (wrong))
@@ -280,6 +283,9 @@ TEST_LOOP (what_does_not_fit_is_refused, N_ELEMENTS (wrong))
   vkgdr_t g = test_open (0);
   vkgdr_memory_t mem = test_alloc (g, SIZE);
   int fd = vkgdr_memory_get_fd (mem);
+  int other = wrong[__i__].fd == OF_MEMORY   ? fd
+              : wrong[__i__].fd == OF_DEVICE ? open ("/dev/null", O_RDWR)
+                                             : wrong[__i__].fd;
   vkgdr_fd_info good, bad;
 
   vkgdr_memory_describe_fd (mem, &good);
@@ -291,8 +297,9 @@ TEST_LOOP (what_does_not_fit_is_refused, N_ELEMENTS (wrong))
     bad.size = wrong[__i__].size;
   /* Only softcuda knows the size of a descriptor. */
   if (g->info.software || wrong[__i__].size != 100 * SIZE)
-    assert_refused (g, wrong[__i__].fd == -2 ? fd : wrong[__i__].fd, &bad,
-        wrong[__i__].word);
+    assert_refused (g, other, &bad, wrong[__i__].word);
+  if (wrong[__i__].fd == OF_DEVICE)
+    close (other);
   bad = good;
   bad.size = 0;
   assert_refused (g, fd, &bad, "0 bytes");
