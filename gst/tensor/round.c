@@ -292,27 +292,6 @@ count_pad (GstElement *element, GstPad *sink, gpointer data)
   return TRUE;
 }
 
-/* Posts a warning, and frees @error. */
-static void
-drop_frame (GstVkgdrTensor *self, GError *error)
-{
-  gst_vkgdr_element_post_dropped (GST_ELEMENT (self), error);
-  g_error_free (error);
-}
-
-/* Posts a warning and returns FALSE if the frame cannot be used. */
-static gboolean
-check_frame (GstVkgdrTensor *self, GstVkgdrTensorPad *pad, GstBuffer *buffer)
-{
-  GError *error = NULL;
-
-  if (!pad->has_info
-      || gst_vkgdr_buffer_check_video (buffer, &pad->info, &error))
-    return TRUE;
-  drop_frame (self, error);
-  return FALSE;
-}
-
 /* Takes the pad's frame if it is in time. Returns NULL if it is not, or if it
  * is a gap. */
 static GstBuffer *
@@ -335,7 +314,7 @@ take_buffer (const Round *round, GstVkgdrTensorPad *pad)
   buffer = gst_aggregator_pad_pop_buffer (base);
   if (!buffer)
     return NULL;
-  if (gap || !check_frame (round->self, pad, buffer))
+  if (gap)
     gst_clear_buffer (&buffer);
   return buffer;
 }
@@ -355,25 +334,30 @@ set_picture_size (GstVkgdrTensorPicture *picture)
 }
 
 /* Sets @picture to the pad's frame, with a reference. Returns FALSE if there is
- * no frame in time, or if no part of it is visible. */
+ * no frame in time, or after a warning if the frame cannot be used. */
 static gboolean
 take_picture (
     const Round *round, GstVkgdrTensorPad *pad, GstVkgdrTensorPicture *picture)
 {
   GstVkgdrTensorFrame frame;
+  GError *error = NULL;
 
   picture->buffer = take_buffer (round, pad);
   if (!picture->buffer)
     return FALSE;
   picture->info = pad->info;
-  set_picture_size (picture);
   picture->running_time = get_running_time (pad, picture->buffer);
-  describe_picture (pad, picture, FALSE, &frame);
-  if (frame.region_width > 0 && frame.region_height > 0)
-    return TRUE;
-  drop_frame (round->self,
-      g_error_new_literal (GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-          "its GstVideoCropMeta is outside of the picture"));
+  if (!pad->has_info
+      || gst_vkgdr_buffer_check_video (picture->buffer, &pad->info, &error)) {
+    set_picture_size (picture);
+    describe_picture (pad, picture, FALSE, &frame);
+    if (frame.region_width > 0 && frame.region_height > 0)
+      return TRUE;
+    g_set_error_literal (&error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "its GstVideoCropMeta is outside of the picture");
+  }
+  gst_vkgdr_element_post_dropped (GST_ELEMENT (round->self), error);
+  g_error_free (error);
   gst_clear_buffer (&picture->buffer);
   return FALSE;
 }
