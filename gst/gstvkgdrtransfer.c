@@ -211,21 +211,55 @@ gst_vkgdr_transfer_set_caps (
   return TRUE;
 }
 
+/* If downstream refuses the caps, it does not get them, and cannot say so. The
+ * source's own error is only "not-negotiated". */
+static void
+explain_refused_caps (GstBaseTransform *trans, GstCaps *caps)
+{
+  GstCaps *possible =
+      gst_vkgdr_transfer_transform_caps (trans, GST_PAD_SINK, caps, NULL);
+  GstCaps *accepted = gst_pad_peer_query_caps (trans->srcpad, possible);
+
+  if (!gst_caps_is_empty (possible) && gst_caps_is_empty (accepted)) {
+    gchar *text = gst_caps_to_string (caps);
+
+    gst_vkgdr_base_transform_post_error (GST_VKGDR_BASE_TRANSFORM (trans),
+        g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE,
+            "The next element does not accept these frames: convert them "
+            "before this element, for example with videoconvert. They are %s.",
+            text));
+    g_free (text);
+  }
+  gst_caps_unref (accepted);
+  gst_caps_unref (possible);
+}
+
 /* A stream without caps, such as filesrc's, consists of bytes. It gets caps
  * that say so, because the memory type is a feature of the caps. */
 static gboolean
 gst_vkgdr_transfer_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
+  GstCaps *caps = NULL;
+  gboolean ok;
+
   if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT
       && !gst_pad_has_current_caps (trans->sinkpad)) {
-    GstCaps *caps = gst_caps_new_empty_simple ("application/octet-stream");
-    GstEvent *caps_event = gst_event_new_caps (caps);
+    GstCaps *bytes = gst_caps_new_empty_simple ("application/octet-stream");
+    GstEvent *caps_event = gst_event_new_caps (bytes);
 
-    gst_caps_unref (caps);
+    gst_caps_unref (bytes);
     if (!gst_pad_send_event (trans->sinkpad, caps_event))
       GST_WARNING_OBJECT (trans, "failed to set caps on a stream without caps");
   }
-  return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
+    gst_event_parse_caps (event, &caps);
+    gst_caps_ref (caps);
+  }
+  ok = GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
+  if (caps && !ok)
+    explain_refused_caps (trans, caps);
+  gst_clear_caps (&caps);
+  return ok;
 }
 
 static gboolean

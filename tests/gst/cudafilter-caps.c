@@ -155,6 +155,24 @@ TEST_LOOP (first_error, G_N_ELEMENTS (first_errors))
   test_assert_contains (error->message, first_errors[__i__].parts);
 }
 
+/* The caps change to some that kernels do not support. cudafilter does not get
+ * them, so vkgdrupload reports the error, once. */
+TEST (refused_caps)
+{
+  g_autoptr (GstHarness) h =
+      gst_harness_new_parse ("vkgdrupload ! cudafilter kernel=invert");
+  g_autoptr (GstBus) bus = test_add_bus (h->element);
+  g_autoptr (GstCaps) tiles = gst_caps_from_string (
+      "video/x-raw,format=NV12_4L4,width=64,height=48,framerate=1/1");
+
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw,format=RGBA,width=64,height=48,framerate=1/1");
+  gst_harness_push_event (h, gst_event_new_caps (tiles));
+  test_assert_message (bus, GST_MESSAGE_ERROR, "does not accept|NV12_4L4");
+  gst_harness_push_event (h, gst_event_new_caps (tiles));
+  test_assert_no_message (bus, GST_MESSAGE_ERROR);
+}
+
 static GstPadProbeReturn
 count_query (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {
