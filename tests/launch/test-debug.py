@@ -44,7 +44,7 @@ class Debug(launch.Case):
             GST_DEBUG_FILE=self.path("log"),
         )
         log = self.read("log").decode()
-        for category in ("vkgdrcontext", "vkgdrelement", "vkgdrkernel"):
+        for category in ("vkgdrcontext", "vkgdrallocator", "vkgdrkernel"):
             self.assertIn(" " + category + " ", log)
         self.assertNotIn("(null)", log)
 
