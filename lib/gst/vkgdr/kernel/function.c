@@ -283,7 +283,8 @@ gst_vkgdr_function_launch_raw (GstVkgdrFunction *self, GstVkgdrStream *stream,
   gchar *what;
   gboolean ok;
 
-  if (!gst_vkgdr_launch_begin (stream, self->entry, &launch, error))
+  launch = gst_vkgdr_launch_begin (stream, self->entry, error);
+  if (!launch)
     return FALSE;
   if (!gst_vkgdr_context_push (self->context, error)) {
     gst_vkgdr_launch_end (launch, FALSE);

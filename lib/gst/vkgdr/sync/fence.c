@@ -6,9 +6,8 @@
 #include "sync/stream.h"
 
 struct _GstVkgdrFence {
-  gint state;        /* atomic; a GstVkgdrFenceState; final unless pending */
-  const gchar *what; /* the call that returned it; atomic */
-  gint result;       /* the CUresult with which it was lost; atomic */
+  gint result;       /* atomic; a CUresult; final unless CUDA_ERROR_NOT_READY */
+  const gchar *what; /* the call that failed; atomic */
   GstVkgdrContext *context; /* a reference */
   CUevent event;            /* NULL if the driver could not record it */
   GstVkgdrStream *stream;   /* a reference; NULL for a foreign stream */
@@ -19,6 +18,17 @@ G_DEFINE_BOXED_TYPE (
 
 /* --- recording ------------------------------------------------------------
  */
+
+static GstVkgdrFence *
+fence_new (GstVkgdrContext *context, CUresult result)
+{
+  GstVkgdrFence *fence = g_atomic_rc_box_new0 (GstVkgdrFence);
+
+  fence->context = gst_object_ref (context);
+  fence->result = result;
+  fence->what = "cuEventQuery";
+  return fence;
+}
 
 /* Records an event on @handle, or, if @on_all, behind all work of the CUDA
  * context. */
@@ -40,8 +50,7 @@ record (GstVkgdrContext *context, CUstream handle, gboolean on_all,
                     : cuda->cuEventRecord (event, handle);
     if (gst_vkgdr_context_check (context, result,
             on_all ? "cuCtxRecordEvent" : "cuEventRecord", error)) {
-      fence = g_atomic_rc_box_new0 (GstVkgdrFence);
-      fence->context = gst_object_ref (context);
+      fence = fence_new (context, CUDA_ERROR_NOT_READY);
       fence->event = event;
       fence->stream = stream ? gst_object_ref (stream) : NULL;
     } else {
@@ -72,26 +81,7 @@ gst_vkgdr_fence_new_on_all (GstVkgdrContext *context)
 GstVkgdrFence *
 gst_vkgdr_fence_new_lost (GstVkgdrContext *context)
 {
-  GstVkgdrFence *fence = g_atomic_rc_box_new0 (GstVkgdrFence);
-
-  fence->context = gst_object_ref (context);
-  fence->state = GST_VKGDR_FENCE_LOST;
-  fence->result = CUDA_ERROR_NOT_SUPPORTED;
-  fence->what = "cuCtxRecordEvent";
-  return fence;
-}
-
-/* All of @launches were queued before @fence (nullable) was recorded. */
-static void
-close_launches (GstVkgdrLaunch *launches, GstVkgdrFence *fence)
-{
-  while (launches) {
-    GstVkgdrLaunch *launch = launches;
-
-    launches = launch->next;
-    launch->end = fence ? gst_vkgdr_fence_ref (fence) : NULL;
-    g_atomic_int_set (&launch->is_closed, TRUE);
-  }
+  return fence_new (context, CUDA_ERROR_NOT_SUPPORTED);
 }
 
 /**
@@ -109,17 +99,21 @@ close_launches (GstVkgdrLaunch *launches, GstVkgdrFence *fence)
 GstVkgdrFence *
 gst_vkgdr_stream_record (GstVkgdrStream *stream, GError **error)
 {
-  GstVkgdrLaunch *launches;
+  GstVkgdrLaunch *launch, *next;
   GstVkgdrFence *fence;
 
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
 
   /* Taken before the fence is recorded: other threads may launch meanwhile. */
   GST_OBJECT_LOCK (stream);
-  launches = g_steal_pointer (&stream->open);
+  next = g_steal_pointer (&stream->open);
   GST_OBJECT_UNLOCK (stream);
   fence = record (stream->context, stream->handle, FALSE, stream, error);
-  close_launches (launches, fence);
+  while ((launch = next)) {
+    next = launch->next;
+    launch->end = fence ? gst_vkgdr_fence_ref (fence) : NULL;
+    g_atomic_int_set (&launch->is_closed, TRUE);
+  }
   return fence;
 }
 
@@ -183,32 +177,17 @@ gst_vkgdr_fence_get_context (GstVkgdrFence *fence)
 /* --- state ----------------------------------------------------------------
  */
 
-static CUresult
-query (GstVkgdrFence *fence, const gchar **what)
+static GstVkgdrFenceState
+get_known_state (GstVkgdrFence *fence)
 {
-  CUresult result = gst_vkgdr_context_try_push (fence->context);
-
-  *what = "cuCtxPushCurrent";
-  if (result != CUDA_SUCCESS)
-    return result;
-  *what = "cuEventQuery";
-  result = gst_vkgdr_context_get_driver (fence->context)
-               ->cuEventQuery (fence->event);
-  gst_vkgdr_context_pop (fence->context);
-  return result;
-}
-
-/* Two threads may get different answers if the device fails meanwhile: the
- * first answer counts for both. */
-static void
-set_result (GstVkgdrFence *fence, CUresult result, const gchar *what)
-{
-  if (result != CUDA_SUCCESS) {
-    g_atomic_int_set (&fence->result, result);
-    g_atomic_pointer_set (&fence->what, what);
+  switch (g_atomic_int_get (&fence->result)) {
+  case CUDA_SUCCESS:
+    return GST_VKGDR_FENCE_REACHED;
+  case CUDA_ERROR_NOT_READY:
+    return GST_VKGDR_FENCE_PENDING;
+  default:
+    return GST_VKGDR_FENCE_LOST;
   }
-  g_atomic_int_compare_and_exchange (&fence->state, GST_VKGDR_FENCE_PENDING,
-      result == CUDA_SUCCESS ? GST_VKGDR_FENCE_REACHED : GST_VKGDR_FENCE_LOST);
 }
 
 /* Returns FALSE. */
@@ -220,36 +199,50 @@ set_lost_error (GstVkgdrFence *fence, GError **error)
       error);
 }
 
+/* Two threads may get different answers if the device fails meanwhile: the
+ * first answer counts for both. */
+static void
+query (GstVkgdrFence *fence)
+{
+  CUresult result = gst_vkgdr_context_try_push (fence->context);
+
+  if (result != CUDA_SUCCESS) {
+    g_atomic_pointer_set (&fence->what, "cuCtxPushCurrent");
+  } else {
+    result = gst_vkgdr_context_get_driver (fence->context)
+                 ->cuEventQuery (fence->event);
+    gst_vkgdr_context_pop (fence->context);
+  }
+  g_atomic_int_compare_and_exchange (
+      &fence->result, CUDA_ERROR_NOT_READY, (gint) result);
+}
+
+GstVkgdrFenceState
+gst_vkgdr_fence_get_state (GstVkgdrFence *fence, GError **error)
+{
+  GstVkgdrFenceState state;
+
+  if (get_known_state (fence) == GST_VKGDR_FENCE_PENDING)
+    query (fence);
+  state = get_known_state (fence);
+  if (error && state == GST_VKGDR_FENCE_LOST)
+    set_lost_error (fence, error);
+  return state;
+}
+
 void
 gst_vkgdr_fence_report_lost (GstVkgdrFence *fence)
 {
   GError *error = NULL;
 
-  if (g_atomic_int_get (&fence->state) != GST_VKGDR_FENCE_LOST)
+  if (gst_vkgdr_fence_get_state (fence, &error) != GST_VKGDR_FENCE_LOST)
     return;
-  set_lost_error (fence, &error);
   if (fence->stream
       && !gst_vkgdr_health_is_lost (
           gst_vkgdr_context_get_health (fence->context)))
     gst_vkgdr_stream_fail (fence->stream, error);
   else
     g_error_free (error);
-}
-
-GstVkgdrFenceState
-gst_vkgdr_fence_get_state (GstVkgdrFence *fence, GError **error)
-{
-  const gchar *what;
-  CUresult result;
-
-  if (g_atomic_int_get (&fence->state) == GST_VKGDR_FENCE_PENDING) {
-    result = query (fence, &what);
-    if (result != CUDA_ERROR_NOT_READY)
-      set_result (fence, result, what);
-  }
-  if (error && g_atomic_int_get (&fence->state) == GST_VKGDR_FENCE_LOST)
-    set_lost_error (fence, error);
-  return g_atomic_int_get (&fence->state);
 }
 
 /* Many memories are small and short-lived and never have a fence. */
@@ -334,7 +327,7 @@ gboolean
 gst_vkgdr_fence_precede (GstVkgdrFence *fence, GstVkgdrContext *context,
     CUstream handle, GstVkgdrStream *stream, GError **error)
 {
-  GstVkgdrFenceState state = g_atomic_int_get (&fence->state);
+  GstVkgdrFenceState state = get_known_state (fence);
   CUresult result;
 
   if (state == GST_VKGDR_FENCE_LOST)
@@ -349,7 +342,7 @@ gst_vkgdr_fence_precede (GstVkgdrFence *fence, GstVkgdrContext *context,
   return gst_vkgdr_context_check (context, result, "cuStreamWaitEvent", error);
 }
 
-/* Takes @fence (nullable). */
+/* @fence: (transfer full) (nullable) */
 static gboolean
 wait_and_unref (GstVkgdrFence *fence, GError **error)
 {

@@ -70,28 +70,8 @@ init_locked (void)
   gst_vkgdr_health_set_suspects_func (add_suspects);
 }
 
-static GstVkgdrHealth *
-health_of (GstVkgdrLaunch *launch)
-{
-  return gst_vkgdr_context_get_health (launch->stream->context);
-}
-
 /* --- checks ----------------------------------------------------------------
  */
-
-/* Must be called without the lock. */
-static void
-launch_free (GstVkgdrLaunch *launch)
-{
-  GST_OBJECT_LOCK (launch->stream);
-  if (g_atomic_int_dec_and_test (&launch->stream->n_launches))
-    GST_OBJECT_FLAG_UNSET (launch->stream, GST_OBJECT_FLAG_MAY_BE_LEAKED);
-  GST_OBJECT_UNLOCK (launch->stream);
-  gst_object_unref (launch->stream);
-  g_clear_pointer (&launch->begin, gst_vkgdr_fence_unref);
-  g_clear_pointer (&launch->end, gst_vkgdr_fence_unref);
-  g_free (launch);
-}
 
 /* Releases the lock meanwhile. The kernel has ended, or was not queued. */
 static void
@@ -100,10 +80,15 @@ remove_locked (GstVkgdrLaunch *launch)
   g_queue_remove (&launches, launch);
   if (launch->is_hung) {
     GST_INFO ("the kernel that ran for too long has ended or failed");
-    gst_vkgdr_health_end_hang (health_of (launch));
+    gst_vkgdr_health_end_hang (
+        gst_vkgdr_context_get_health (launch->stream->context));
   }
   g_mutex_unlock (&lock);
-  launch_free (launch);
+  g_atomic_int_add (&launch->stream->n_launches, -1);
+  gst_object_unref (launch->stream);
+  g_clear_pointer (&launch->begin, gst_vkgdr_fence_unref);
+  g_clear_pointer (&launch->end, gst_vkgdr_fence_unref);
+  g_free (launch);
   g_mutex_lock (&lock);
 }
 
@@ -161,8 +146,8 @@ find_changed_locked (GstVkgdrFenceState *state)
 /* The thread calls the handlers of the signal of a stream. */
 static _Thread_local gboolean is_reporting;
 
-/* Releases the lock meanwhile. Takes @error; NULL is the error of the device.
- */
+/* Releases the lock meanwhile. @error: (transfer full) (nullable): NULL is
+ * the error of the device. */
 static void
 fail_stream_locked (GstVkgdrLaunch *launch, GError *error)
 {
@@ -196,7 +181,8 @@ report_hang_locked (GstVkgdrLaunch *launch)
                "are not freed until the kernel ends",
       error->message);
   launch->is_hung = TRUE;
-  gst_vkgdr_health_begin_hang (health_of (launch), error);
+  gst_vkgdr_health_begin_hang (
+      gst_vkgdr_context_get_health (launch->stream->context), error);
   fail_stream_locked (launch, error);
 }
 
@@ -234,8 +220,7 @@ gst_vkgdr_launch_check_all (void)
 
 /* Returns references to the streams of @context with a launch behind which no
  * fence was recorded, because its kernel uses no memory of this library. NULL
- * if
- * @context has no launches. */
+ * if @context has no launches. */
 static GPtrArray *
 find_streams_locked (GstVkgdrContext *context)
 {
@@ -257,7 +242,7 @@ find_streams_locked (GstVkgdrContext *context)
   return streams;
 }
 
-static gboolean schedule_locked (GstVkgdrContext *context);
+static void schedule_locked (GstVkgdrContext *context);
 
 static void
 record (gpointer stream, gpointer user_data)
@@ -288,26 +273,23 @@ check (gpointer user_data)
 }
 
 /* Makes sure that the reclaim thread checks the launches of @context, as long
- * as there are any. FALSE if there is no such thread. */
-static gboolean
+ * as there are any. Without a thread, the next launch tries again. */
+static void
 schedule_locked (GstVkgdrContext *context)
 {
   if (g_object_get_qdata (G_OBJECT (context), scheduled_quark))
-    return TRUE;
-  if (!gst_vkgdr_reclaim_later (context, CHECK_INTERVAL, check,
-          gst_vkgdr_context_ref_in_background (context))) {
+    return;
+  if (gst_vkgdr_reclaim_later (context, CHECK_INTERVAL, check,
+          gst_vkgdr_context_ref_in_background (context)))
+    g_object_set_qdata (
+        G_OBJECT (context), scheduled_quark, GINT_TO_POINTER (TRUE));
+  else
     gst_vkgdr_context_unref_in_background (context);
-    return FALSE;
-  }
-  g_object_set_qdata (
-      G_OBJECT (context), scheduled_quark, GINT_TO_POINTER (TRUE));
-  return TRUE;
 }
 
 /* --- a launch --------------------------------------------------------------
  */
 
-/* Waits while many kernels of the stream are in flight. */
 static gboolean
 make_room (GstVkgdrStream *stream, GError **error)
 {
@@ -323,59 +305,39 @@ make_room (GstVkgdrStream *stream, GError **error)
   return TRUE;
 }
 
-/* Makes a launch with the fence @begin (taken, nullable). Returns NULL if
- * nothing can watch it. It is in the list before its kernel is queued, so that
- * an error of the device names the kernel. */
-static GstVkgdrLaunch *
-launch_new (GstVkgdrStream *stream, const gchar *kernel, guint limit,
-    GstVkgdrFence *begin)
+GstVkgdrLaunch *
+gst_vkgdr_launch_begin (
+    GstVkgdrStream *stream, const gchar *kernel, GError **error)
 {
-  GstVkgdrLaunch *launch = g_new0 (GstVkgdrLaunch, 1);
-  gboolean ok;
+  guint limit = g_atomic_int_get (&stream->limit);
+  GstVkgdrFence *begin = NULL;
+  GstVkgdrLaunch *launch;
 
+  if (!gst_vkgdr_stream_check (stream, error))
+    return NULL;
+  if (limit > 0
+      && (!make_room (stream, error)
+          || !(begin = gst_vkgdr_stream_record (stream, error))))
+    return NULL;
+  launch = g_new0 (GstVkgdrLaunch, 1);
   launch->stream = gst_object_ref (stream);
   launch->kernel = kernel;
   launch->limit = limit;
   launch->begin = begin;
-  /* Its reference is dropped soon after the kernel has ended. */
-  GST_OBJECT_LOCK (stream);
-  if (g_atomic_int_add (&stream->n_launches, 1) == 0)
-    GST_OBJECT_FLAG_SET (stream, GST_OBJECT_FLAG_MAY_BE_LEAKED);
-  GST_OBJECT_UNLOCK (stream);
+  g_atomic_int_inc (&stream->n_launches);
+  /* It is in the list before its kernel is queued, so that an error of the
+   * device names the kernel. */
   g_mutex_lock (&lock);
   init_locked ();
-  ok = schedule_locked (stream->context);
-  if (ok)
-    g_queue_push_tail (&launches, launch);
+  schedule_locked (stream->context);
+  g_queue_push_tail (&launches, launch);
   g_mutex_unlock (&lock);
-  if (!ok)
-    g_clear_pointer (&launch, launch_free);
   return launch;
-}
-
-gboolean
-gst_vkgdr_launch_begin (GstVkgdrStream *stream, const gchar *kernel,
-    GstVkgdrLaunch **launch, GError **error)
-{
-  guint limit = g_atomic_int_get (&stream->limit);
-  GstVkgdrFence *begin = NULL;
-
-  *launch = NULL;
-  if (!gst_vkgdr_stream_check (stream, error))
-    return FALSE;
-  if (limit > 0
-      && (!make_room (stream, error)
-          || !(begin = gst_vkgdr_stream_record (stream, error))))
-    return FALSE;
-  *launch = launch_new (stream, kernel, limit, begin);
-  return TRUE;
 }
 
 void
 gst_vkgdr_launch_end (GstVkgdrLaunch *launch, gboolean ok)
 {
-  if (!launch)
-    return;
   if (ok) {
     GST_OBJECT_LOCK (launch->stream);
     launch->next = launch->stream->open;

@@ -17,14 +17,11 @@ count_readers (const GstVkgdrOrder *order)
 static void
 forget_reached_readers (GstVkgdrOrder *order)
 {
-  guint i = 0;
+  guint i;
 
-  while (i < count_readers (order)) {
+  for (i = count_readers (order); i-- > 0;)
     if (gst_vkgdr_fence_is_signaled (g_ptr_array_index (order->readers, i)))
       g_ptr_array_remove_index_fast (order->readers, i);
-    else
-      i++;
-  }
 }
 
 static void
@@ -102,9 +99,9 @@ find_pending (GstVkgdrOrder *order, GstMapFlags flags)
              : NULL;
 }
 
-/* Waits for @fence (taken), or for the whole CUDA context if it is NULL. Until
- * the wait has ended, the uses on undeclared streams count, so that other
- * threads wait, too. A use that is added meanwhile still counts then. */
+/* Waits for @fence (transfer full), or for the whole CUDA context if it is
+ * NULL. Until the wait has ended, the uses on undeclared streams count, so that
+ * other threads wait, too. A use that is added meanwhile still counts then. */
 static gboolean
 wait_unlocked (
     GstVkgdrOrder *order, GstVkgdrFence *fence, GMutex *lock, GError **error)

@@ -50,10 +50,10 @@ static struct {
   GMutex lock;        /* for the fields below */
   GCond changed;      /* a task was added or is done, or a thread has ended */
   GPtrArray *running; /* of Reclaimer */
-  GQueue undone;      /* of Task that are kept; for leak checkers */
-  gint64 deadline;    /* monotonic time when the threads end, or 0 */
-  gint owner;         /* the process that the threads belong to, or 0; atomic */
-  gint is_over;       /* the end has begun; atomic */
+  GQueue undone; /* of Task that will not be run or freed; for leak checkers */
+  gint64 deadline; /* monotonic time when the threads end, or 0 */
+  gint owner;      /* the process that the threads belong to, or 0; atomic */
+  gint is_over;    /* the end has begun; atomic */
 } all;
 
 static Reclaimer *
@@ -84,13 +84,6 @@ is_forked (void)
 /* --- tasks -----------------------------------------------------------------
  */
 
-/* Keeps a task that is not run, or not freed, before the process ends. */
-static void
-keep_locked (Task *task)
-{
-  g_queue_push_tail (&all.undone, task);
-}
-
 /* At the end, the context stays open: the system closes the device with the
  * process, and waiting for the drivers to do it first would only delay that. */
 static void
@@ -100,7 +93,7 @@ task_run (Task *task)
   g_clear_pointer (&task->fences, g_ptr_array_unref);
   if (task->context && g_atomic_int_get (&all.is_over)) {
     g_mutex_lock (&all.lock);
-    keep_locked (task);
+    g_queue_push_tail (&all.undone, task);
     g_mutex_unlock (&all.lock);
     return;
   }
@@ -201,7 +194,6 @@ run_tasks_locked (Reclaimer *self)
   return any;
 }
 
-/* Returns when to query again. */
 static gint64
 get_next_look_locked (Reclaimer *self, gint64 pause)
 {
@@ -243,7 +235,7 @@ run (gpointer data)
   g_mutex_lock (&all.lock);
   work_locked (self);
   while (!g_queue_is_empty (&self->tasks))
-    keep_locked (g_queue_pop_head (&self->tasks));
+    g_queue_push_tail (&all.undone, g_queue_pop_head (&self->tasks));
   g_ptr_array_remove_fast (all.running, self);
   g_cond_broadcast (&all.changed);
   g_mutex_unlock (&all.lock);
@@ -326,7 +318,7 @@ ensure_thread_locked (GstVkgdrContext *context)
   self = g_new0 (Reclaimer, 1);
   thread = g_thread_try_new ("vkgdr-reclaim", run, self, NULL);
   if (!thread) {
-    GST_WARNING ("cannot create a thread");
+    GST_WARNING ("cannot create a thread: memory of the device is not freed");
     g_free (self);
     return NULL;
   }
@@ -337,6 +329,7 @@ ensure_thread_locked (GstVkgdrContext *context)
   return self;
 }
 
+/* FALSE if there is no thread: the task is not run. */
 static gboolean
 push (GstVkgdrContext *context, Task *task)
 {
@@ -349,33 +342,13 @@ push (GstVkgdrContext *context, Task *task)
     if (task->context)
       self->n_waiting++;
     g_cond_broadcast (&all.changed);
+  } else if (task->context) {
+    g_queue_push_tail (&all.undone, task);
+  } else {
+    g_free (task);
   }
   g_mutex_unlock (&all.lock);
   return self != NULL;
-}
-
-/* There is no thread for the task, so the calling thread waits. The task is not
- * run after the end, nor if it is unknown whether the device has finished. */
-static void
-run_here (Task *task)
-{
-  gint64 since = g_get_monotonic_time ();
-  gboolean can = FALSE;
-
-  while (!g_atomic_int_get (&all.is_over) && task->due == 0
-         && !(can = can_run (task))
-         && gst_vkgdr_health_pause (
-             gst_vkgdr_context_get_health (task->context), since, NULL))
-    ;
-  if (can) {
-    task_run (task);
-    return;
-  }
-  if (!g_atomic_int_get (&all.is_over)) /* then GStreamer cannot log any more */
-    GST_WARNING ("memory that the device may still use is never freed");
-  g_mutex_lock (&all.lock);
-  keep_locked (task);
-  g_mutex_unlock (&all.lock);
 }
 
 void
@@ -391,8 +364,7 @@ gst_vkgdr_reclaim (GstVkgdrContext *context, GPtrArray *fences,
   task->fences = fences;
   task->func = func;
   task->data = data;
-  if (!push (context, task))
-    run_here (task);
+  push (context, task);
 }
 
 gboolean
@@ -407,35 +379,29 @@ gst_vkgdr_reclaim_later (
   task->due = g_get_monotonic_time () + delay;
   task->func = func;
   task->data = data;
-  if (push (context, task))
-    return TRUE;
-  g_free (task);
-  return FALSE;
+  return push (context, task);
 }
 
-static guint
-count_waiting_locked (GstVkgdrContext *context)
+static gboolean
+is_waiting_locked (GstVkgdrContext *context)
 {
   const Reclaimer *self = find_locked (context);
 
-  return self ? self->n_waiting : 0;
+  return self && self->n_waiting > 0;
 }
 
-gboolean
+void
 gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout)
 {
   gint64 deadline = g_get_monotonic_time () + timeout;
-  gboolean done;
 
   if (is_forked ())
-    return FALSE;
+    return;
   g_mutex_lock (&all.lock);
-  while (count_waiting_locked (context) > 0
+  while (is_waiting_locked (context)
          && g_cond_wait_until (&all.changed, &all.lock, deadline))
     ;
-  done = count_waiting_locked (context) == 0;
   g_mutex_unlock (&all.lock);
-  return done;
 }
 
 /**
@@ -451,9 +417,8 @@ gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout)
  *
  * As long as it is unknown whether the device has finished, because a kernel
  * does not end or the fence is lost, @func is not called, and the driver is
- * queried again from time to time. When the process exits, and in a child of
- * fork(), @func may not be called at all. If no thread can be created, @func is
- * called before this function returns, which blocks in this case.
+ * queried again from time to time. @func may not be called at all when the
+ * process exits, in a child of fork(), and if no thread can be created.
  *
  * May be called from any thread.
  *

@@ -57,8 +57,8 @@ gst_vkgdr_stream_check (GstVkgdrStream *self, GError **error)
          || gst_vkgdr_stream_report (self, error);
 }
 
-/* Makes the stream fail and emits its signal "failed", once. Takes @error. Must
- * be called without a lock. */
+/* Makes the stream fail and emits its signal "failed", once. Must be called
+ * without a lock. @error: (transfer full) */
 void gst_vkgdr_stream_fail (GstVkgdrStream *self, GError *error);
 
 G_END_DECLS

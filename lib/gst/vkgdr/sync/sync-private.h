@@ -37,7 +37,7 @@ typedef enum {
 GstVkgdrFenceState gst_vkgdr_fence_get_state (
     GstVkgdrFence *fence, GError **error);
 
-/* Adds @fence (taken) to @fences, an array that is made if it is NULL. */
+/* Adds @fence (transfer full) to @fences, which is made if it is NULL. */
 GPtrArray *gst_vkgdr_fences_add (GPtrArray *fences, GstVkgdrFence *fence);
 
 /* The state of all of @fences (nullable) together: pending as long as one of
@@ -93,11 +93,9 @@ typedef struct _GstVkgdrLaunch GstVkgdrLaunch;
  *
  * If the stream has a limit, waits while many kernels of the stream are in
  * flight, because the driver would block for ever behind one that does not end.
- * FALSE with @error set if the stream has failed. @kernel must be interned.
- * @launch is for gst_vkgdr_launch_end (); NULL if no thread can be created to
- * watch the kernel. */
-gboolean gst_vkgdr_launch_begin (GstVkgdrStream *stream, const gchar *kernel,
-    GstVkgdrLaunch **launch, GError **error);
+ * NULL with @error set if the stream has failed. @kernel must be interned. */
+GstVkgdrLaunch *gst_vkgdr_launch_begin (
+    GstVkgdrStream *stream, const gchar *kernel, GError **error);
 
 /* @ok: whether the kernel was queued. If so, its time ends with the next fence
  * that is recorded on the stream. */
@@ -168,8 +166,8 @@ gboolean gst_vkgdr_order_make_wait (GstVkgdrOrder *order,
     GstMapFlags flags, GError **error);
 
 /* Must be called when the access for which gst_vkgdr_order_make_wait () was
- * called is queued. @fence (taken) is behind it. NULL if recording the fence
- * failed: then the next access waits for the whole CUDA context. */
+ * called is queued. @fence (transfer full) is behind it. NULL if recording the
+ * fence failed: then the next access waits for the whole CUDA context. */
 void gst_vkgdr_order_mark (
     GstVkgdrOrder *order, GstVkgdrFence *fence, GstMapFlags flags);
 
@@ -178,8 +176,8 @@ void gst_vkgdr_order_mark (
 void gst_vkgdr_order_mark_unknown_stream (
     GstVkgdrOrder *order, GstMapFlags flags);
 
-/* Replaces all fences by @fence (taken, nullable), which is behind all earlier
- * accesses to the memory. */
+/* Replaces all fences by @fence (transfer full, nullable), which is behind all
+ * earlier accesses to the memory. */
 void gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence);
 
 /* Whether there is no fence, no use on undeclared streams, and no error. Does
@@ -216,14 +214,14 @@ gboolean gst_vkgdr_order_is_idle (GstVkgdrOrder *order);
  * A child of fork () has no such thread and does not wait for it.
  */
 
-/* Calls @func with @data when all of @fences (taken, nullable) are reached. If
- * a fence is lost, waits for the whole CUDA context instead. As long as it is
- * unknown whether the device has finished, @func is not called and the driver
- * is queried again. @func runs in the reclaim thread, without a lock held. If
- * no thread can be created, it runs in the calling thread, after waiting. @func
- * may be called after @context failed; @context is kept alive until then. @func
- * is not called in a child of fork (), nor late in the exit of the process,
- * when the drivers may be gone. */
+/* Calls @func with @data when all of @fences (transfer full, nullable) are
+ * reached. If a fence is lost, waits for the whole CUDA context instead. As
+ * long as it is unknown whether the device has finished, @func is not called
+ * and the driver is queried again. @func runs in the reclaim thread, without a
+ * lock held. It may be called after @context failed; @context is kept alive
+ * until then. @func is not called if no thread can be created, in a child of
+ * fork (), nor late in the exit of the process, when the drivers may be gone.
+ */
 void gst_vkgdr_reclaim (GstVkgdrContext *context, GPtrArray *fences,
     GDestroyNotify func, gpointer data);
 
@@ -234,9 +232,8 @@ gboolean gst_vkgdr_reclaim_later (
     GstVkgdrContext *context, gint64 delay, GDestroyNotify func, gpointer data);
 
 /* Waits until everything that was passed to gst_vkgdr_reclaim () before is
- * done, at most @timeout microseconds. FALSE if it took longer, and in a child
- * of fork (). */
-gboolean gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout);
+ * done, at most @timeout microseconds. */
+void gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout);
 
 G_END_DECLS
 
