@@ -375,6 +375,7 @@ TEST_LOOP (letting_go_waits_for_nothing, 2)
   fail_unless (!test_gate_was_missed ());
   test_gate_set (TRUE);
   gst_harness_teardown (h);
+  g_clear_pointer (&last, gst_vkgdr_fence_unref);
   gst_object_unref (busy);
   test_teardown ();
 }
