@@ -98,8 +98,7 @@ get_readable (void)
   return g_once (&once, make_readable, NULL);
 }
 
-/* Returns the part of @structure that the kernel accepts, or NULL if there is
- * none. */
+/* Returns the part of @structure that the kernel accepts, or NULL. */
 static GstStructure *
 keep_structure (const GstCudaRules *rules, const GstStructure *structure,
     const GstCapsFeatures *features)

@@ -65,8 +65,7 @@ load_pixel (const GstCudaChoice *self, GstVkgdrContext *context,
   return kernel;
 }
 
-/* Compiles the effect only if the plugin has no PTX of it that the device can
- * run. */
+/* Compiles the effect only if the device can run no PTX of the plugin. */
 static GstVkgdrKernel *
 load_effect (GstVkgdrContext *context, const GstEffect *effect, GError **error)
 {

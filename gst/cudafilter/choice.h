@@ -18,8 +18,7 @@ G_BEGIN_DECLS
 
 #define GST_CUDA_CHOICE_TEXTS 8
 
-/* The values of the properties of the same names. All except kernel_name may be
- * NULL. */
+/* The values of the properties. All except kernel_name may be NULL. */
 typedef union {
   struct {
     gchar *kernel_name;

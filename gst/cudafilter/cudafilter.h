@@ -73,8 +73,7 @@ GstCudaRules gst_cuda_pair_get_rules (const GstCudaPair *pair);
 /* Gets the rules for caps. The caller unrefs rules->output. Thread-safe. */
 void gst_cuda_filter_take_rules (GstCudaFilter *self, GstCudaRules *rules);
 
-/* Starts the worker and waits for the first pair. Returns FALSE with @error set
- * on failure. */
+/* Starts the worker and waits for the first pair. FALSE with @error set. */
 gboolean gst_cuda_filter_start_worker (GstCudaFilter *self, GError **error);
 
 void gst_cuda_filter_stop_worker (GstCudaFilter *self);
@@ -90,8 +89,8 @@ gboolean gst_cuda_filter_is_pending (GstCudaFilter *self);
  * Returns FALSE with @error set if there is no pair. */
 gboolean gst_cuda_filter_swap (GstCudaFilter *self, GError **error);
 
-/* Returns the values of all parameters, or NULL. The caller frees them.
- * Thread-safe. */
+/* Returns the values of all parameters (transfer full), or NULL. Thread-safe.
+ */
 GstStructure *gst_cuda_filter_get_params (GstCudaFilter *self);
 
 /* --- negotiate.c --- */

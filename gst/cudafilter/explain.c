@@ -21,8 +21,7 @@ describe_caps (const GstCaps *caps)
   return text;
 }
 
-/* Returns the name of the element or bin to which @pad is linked. The caller
- * frees it. */
+/* The name (transfer full) of the element or bin to which @pad is linked. */
 static gchar *
 get_neighbour (GstPad *pad, const gchar *otherwise)
 {
@@ -52,8 +51,7 @@ has_device_memory (const GstCaps *caps)
   return gst_caps_is_any (caps);
 }
 
-/* Returns the reason why the kernel does not accept the media type of the
- * stream. */
+/* Returns why the kernel does not accept the media type of the stream. */
 static gchar *
 explain_media (GstCudaFilter *self, const GstCudaRules *rules)
 {

@@ -39,9 +39,8 @@ G_DEFINE_TYPE (GstVkgdrAllocator, gst_vkgdr_allocator, GST_TYPE_ALLOCATOR)
 
 static const GstAllocationParams no_params;
 
-/* Must be called without the lock, because opening takes long and other threads
- * need the lock. Two threads may open the device at the same time; one result
- * is kept. */
+/* Must be called without the lock, because opening takes long. Two threads may
+ * open the device at the same time; one result is kept. */
 gboolean
 gst_vkgdr_allocator_ensure_open (GstVkgdrAllocator *self, GError **error)
 {
@@ -216,9 +215,8 @@ copy_content (
              copy, 0, 0, mem, offset, 0, size, 1, stream, error);
 }
 
-/* The copy does not belong to the pool of @mem, if there is one. For
- * gst_vkgdr_memory_get_write_times(), it has the access mode of @mem, but no
- * times. */
+/* The copy does not belong to a pool. For gst_vkgdr_memory_get_write_times(),
+ * it has the access mode of @mem, but no times. */
 static GstMemory *
 copy_memory (GstMemory *mem, gssize offset, gssize size)
 {

@@ -87,8 +87,8 @@ GstVkgdrAllocation *gst_vkgdr_allocation_new_part (GstMemory *whole,
     gpointer user_data, GDestroyNotify notify);
 
 /* Imports memory of another process from a file descriptor, which the caller
- * still owns, and the description that `export` returned. NULL with @error set
- * on failure. */
+ * still owns, and the description that `export` returned. NULL: @error is set.
+ */
 GstVkgdrAllocation *gst_vkgdr_allocation_new_imported (GstVkgdrContext *context,
     gint fd, const vkgdr_fd_info *info, GError **error);
 

@@ -352,8 +352,7 @@ take_in_window (
 }
 
 /* Logs a warning once, because it applies to all later blocks, too. @full is
- * the error that says that the window is full, or NULL if the device has no
- * window. */
+ * the error of the full window, or NULL if the device has no window. */
 static void
 warn_of_staging (GstVkgdrBlocks *self, const GError *full)
 {

@@ -56,16 +56,14 @@ GstVkgdrBlocks *gst_vkgdr_blocks_new (
     GstVkgdrContext *context, GstBufferPool *pool);
 
 /* Must be called when no memory of the allocator exists any more. Gives all
- * memory back, as soon as the device has finished with it. Drops the caller's
- * reference. */
+ * memory back when the device has finished with it. Drops the reference. */
 void gst_vkgdr_blocks_close (GstVkgdrBlocks *self);
 
 /* Sets how many blocks the pool takes at its start. The first slab has room for
  * all of them. */
 void gst_vkgdr_blocks_expect (GstVkgdrBlocks *self, guint n_blocks);
 
-/* Takes a block of the window if there is room, otherwise of device-only
- * memory. */
+/* Takes a block of the window if there is room, or of device-only memory. */
 gboolean gst_vkgdr_blocks_take (
     GstVkgdrBlocks *self, gsize size, GstVkgdrBlock *block, GError **error);
 

@@ -83,8 +83,7 @@ is_for_textures (GstVkgdrBufferPool *self)
   return textures;
 }
 
-/* Whether planes are misaligned for textures although their strides are
- * aligned. */
+/* Whether planes are misaligned for textures though strides are aligned. */
 static gboolean
 needs_padding (const GstVideoInfo *info)
 {

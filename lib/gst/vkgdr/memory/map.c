@@ -194,8 +194,7 @@ map_staging_locked (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 }
 
 /* Whether a mapping gets the host pointer of the block. An uncached window must
- * not be read. A cached window is used for readers, and for writers with direct
- * access. */
+ * not be read. A cached one is used for readers and direct writers. */
 static gboolean
 uses_host_pointer (const GstVkgdrMemory *self, GstMapFlags flags)
 {
@@ -426,8 +425,7 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
     gst_vkgdr_pinned_give (self->blocks->pinned, lent, fence);
 }
 
-/* Must be called while the memory is mapped for writing. Releases the lock
- * meanwhile. */
+/* The memory must be mapped for writing. Releases the lock meanwhile. */
 static gboolean
 publish_mapped_locked (
     GstVkgdrMemory *self, const GstMemory *mem, GError **error)

@@ -68,8 +68,7 @@ void gst_vkgdr_memory_mark_unknown_stream (GstMemory *mem, GstMapFlags flags);
 GstMemory *gst_vkgdr_memory_take_cuda_wrapper (GstMemory *mem);
 
 /* Gives the wrapper (transfer full) back. It is freed when the device has
- * finished with the freed @mem, or at once if there already is another
- * wrapper. */
+ * finished with the freed @mem, or at once if there is another one. */
 void gst_vkgdr_memory_give_cuda_wrapper (GstMemory *mem, GstMemory *wrapper);
 
 /* Whether the planes are where the caps alone say, in one memory if there is a

@@ -48,8 +48,7 @@ GST_DEBUG_CATEGORY (gst_vkgdr_memory_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_memory_debug
 
 /* This library's memory is identified by the address of this name. The
- * comparison is done for every buffer, and is faster than checking the type of
- * the allocator. */
+ * comparison is done for every buffer, and is faster than a check of a type. */
 static const gchar memory_type[] = GST_VKGDR_MEMORY_NAME;
 
 /* Without a host pointer, every writer is staged. */

@@ -102,8 +102,7 @@ gboolean gst_vkgdr_memory_wait_locked (
  * for them. */
 gboolean gst_vkgdr_memory_settle_locked (GstVkgdrMemory *self, GError **error);
 
-/* Must be called when the content on the device is newer than that of the
- * staging buffer. */
+/* The content on the device is now newer than that of the staging buffer. */
 void gst_vkgdr_memory_set_on_device (GstVkgdrMemory *self);
 
 /* Takes the staging buffer away from a memory of a pool, and sets @fence to

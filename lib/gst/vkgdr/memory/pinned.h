@@ -32,8 +32,7 @@ void gst_vkgdr_pinned_unref (GstVkgdrPinned *pinned);
 gpointer gst_vkgdr_pinned_take (
     GstVkgdrPinned *pinned, gsize size, GError **error);
 
-/* Gives @data back. It is reused when @fence (nullable, transfer full) is
- * reached. */
+/* Gives @data back, for use after @fence (nullable, transfer full). */
 void gst_vkgdr_pinned_give (
     GstVkgdrPinned *pinned, gpointer data, GstVkgdrFence *fence);
 

@@ -17,8 +17,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_policy_debug);
 #define SAMPLE 16
 
 /* The number of direct buffers that are tried. A single one may be slow for
- * another reason, such as an interrupted thread.
- */
+ * another reason, such as an interruption. */
 #define TRIALS 2
 
 /* A direct buffer is slow if it takes this many times longer than a staged one.
@@ -131,8 +130,7 @@ choose_locked (GstVkgdrPolicy *self, GstVkgdrPolicyTurn *turn, GstClockTime now)
                             : GST_VKGDR_ACCESS_STAGED;
 }
 
-/* Must be called if the buffer of a trial was not written, so that the trial is
- * repeated. */
+/* The buffer of a trial was not written: the trial is repeated. */
 static void
 withdraw_trial_locked (GstVkgdrPolicy *self, GstVkgdrPolicyTurn *turn)
 {

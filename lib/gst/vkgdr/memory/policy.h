@@ -77,8 +77,7 @@ typedef struct {
   gboolean is_trial;      /* one of the direct buffers of rule 2 */
 } GstVkgdrPolicyTurn;
 
-/* The policy of one pool. @device is any number that the pools of a device have
- * in common. */
+/* The policy of one pool. The pools of a device have the same @device. */
 GstVkgdrPolicy *gst_vkgdr_policy_new (gint device, gboolean window_is_cached);
 GstVkgdrPolicy *gst_vkgdr_policy_ref (GstVkgdrPolicy *policy);
 void gst_vkgdr_policy_unref (GstVkgdrPolicy *policy);

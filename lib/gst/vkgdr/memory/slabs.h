@@ -24,8 +24,7 @@ G_BEGIN_DECLS
 #define GST_VKGDR_BLOCK_ALIGNMENT 512
 
 /* Bytes. Outside pools, blocks of at least this size have slabs of their own:
- * writing them takes 0.1 ms (10 GB/s on an H200), which is as long as an
- * allocation takes. */
+ * writing them takes 0.1 ms (10 GB/s on an H200), as long as an allocation. */
 #define GST_VKGDR_BLOCK_LARGE (1024 * 1024)
 
 typedef struct _GstVkgdrSlab GstVkgdrSlab;

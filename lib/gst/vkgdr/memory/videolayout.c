@@ -9,8 +9,7 @@
 
 #include "memory/memory-private.h"
 
-/* The size in bytes of the second plane of a format with a palette: 256
- * colours. */
+/* Bytes of the second plane of a format with a palette of 256 colours. */
 #define PALETTE_LENGTH 1024
 
 static gboolean
