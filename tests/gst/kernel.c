@@ -144,7 +144,7 @@ static const struct {
   { ".version 8.0\n.target sm_200\n.address_size 64\n"
     ".visible .entry k ()\n{\n ret;\n}\n",
       -1, "kernel.bin|compute capability" },
-  { "\x93\xff\xfe not text at all \x81\x80", 24,
+  { "\x93\xff\xfe not text at all \x81\x80", -1,
       "kernel.bin|neither CUDA source, PTX, cubin nor fatbin" },
   { "", 0, "kernel.bin is empty" },
   { "\177ELF\2\1\1\0\0\0\0\0\0\0\0\0", 16, "kernel.bin|truncated" },
