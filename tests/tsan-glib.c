@@ -277,3 +277,28 @@ gst_mini_object_make_writable (GstMiniObject *object)
   acquire (result);
   return result;
 }
+
+/* --- boxes with a reference count ----------------------------------------- */
+
+static _Thread_local GDestroyNotify box_clear;
+
+static void
+acquire_and_clear (gpointer box)
+{
+  GDestroyNotify clear = box_clear;
+
+  acquire (box);
+  if (clear)
+    clear (box);
+}
+
+void
+g_atomic_rc_box_release_full (gpointer box, GDestroyNotify clear)
+{
+  GDestroyNotify outer = box_clear;
+
+  release (box);
+  box_clear = clear;
+  REAL (GLIB, g_atomic_rc_box_release_full) (box, acquire_and_clear);
+  box_clear = outer;
+}
