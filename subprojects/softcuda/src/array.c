@@ -26,6 +26,20 @@ sc_array_get_locked (CUarray array, softcuda_texture *texels)
   return true;
 }
 
+static const struct {
+  CUarray_format format;
+  int texel;
+  unsigned int size; /* bytes of a channel */
+} formats[] = {
+  { CU_AD_FORMAT_UNSIGNED_INT8, SOFTCUDA_TEXEL_U8, 1 },
+  { CU_AD_FORMAT_SIGNED_INT8, SOFTCUDA_TEXEL_S8, 1 },
+  { CU_AD_FORMAT_UNSIGNED_INT16, SOFTCUDA_TEXEL_U16, 2 },
+  { CU_AD_FORMAT_SIGNED_INT16, SOFTCUDA_TEXEL_S16, 2 },
+  { CU_AD_FORMAT_UNSIGNED_INT32, SOFTCUDA_TEXEL_U32, 4 },
+  { CU_AD_FORMAT_SIGNED_INT32, SOFTCUDA_TEXEL_S32, 4 },
+  { CU_AD_FORMAT_FLOAT, SOFTCUDA_TEXEL_F32, 4 },
+};
+
 CUresult
 sc_array_set_format (
     softcuda_texture *t, CUarray_format format, unsigned int channels)
@@ -33,38 +47,13 @@ sc_array_set_format (
   if (channels != 1 && channels != 2 && channels != 4)
     return CUDA_ERROR_INVALID_VALUE;
   t->channels = channels;
-  switch (format) {
-  case CU_AD_FORMAT_UNSIGNED_INT8:
-    t->format = SOFTCUDA_TEXEL_U8;
-    t->texel_size = channels;
-    return CUDA_SUCCESS;
-  case CU_AD_FORMAT_SIGNED_INT8:
-    t->format = SOFTCUDA_TEXEL_S8;
-    t->texel_size = channels;
-    return CUDA_SUCCESS;
-  case CU_AD_FORMAT_UNSIGNED_INT16:
-    t->format = SOFTCUDA_TEXEL_U16;
-    t->texel_size = 2 * channels;
-    return CUDA_SUCCESS;
-  case CU_AD_FORMAT_SIGNED_INT16:
-    t->format = SOFTCUDA_TEXEL_S16;
-    t->texel_size = 2 * channels;
-    return CUDA_SUCCESS;
-  case CU_AD_FORMAT_UNSIGNED_INT32:
-    t->format = SOFTCUDA_TEXEL_U32;
-    t->texel_size = 4 * channels;
-    return CUDA_SUCCESS;
-  case CU_AD_FORMAT_SIGNED_INT32:
-    t->format = SOFTCUDA_TEXEL_S32;
-    t->texel_size = 4 * channels;
-    return CUDA_SUCCESS;
-  case CU_AD_FORMAT_FLOAT:
-    t->format = SOFTCUDA_TEXEL_F32;
-    t->texel_size = 4 * channels;
-    return CUDA_SUCCESS;
-  default:
-    return CUDA_ERROR_NOT_SUPPORTED;
-  }
+  for (size_t i = 0; i < sizeof (formats) / sizeof (formats[0]); i++)
+    if (formats[i].format == format) {
+      t->format = formats[i].texel;
+      t->texel_size = formats[i].size * channels;
+      return CUDA_SUCCESS;
+    }
+  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 /* The memory of an array belongs to its context, which frees it. */
