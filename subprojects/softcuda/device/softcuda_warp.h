@@ -85,6 +85,16 @@ softcuda_activemask (const void *place)
     return &place; \
   }())
 
+/* The scanner puts this around each use of a variable of volatile memory: the
+ * lanes that come here do so together. */
+template <int PLACE, typename T>
+static inline T &
+softcuda_lockstep (T &variable)
+{
+  softcuda_activemask ((const void *) (uintptr_t) PLACE);
+  return variable;
+}
+
 static inline unsigned int
 __ballot_sync (unsigned int mask, int predicate)
 {

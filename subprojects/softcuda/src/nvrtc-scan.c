@@ -35,11 +35,20 @@ typedef struct token {
   size_t size;
 } token;
 
+/* More variables in one scope are left unchanged. */
+#define MAX_LOCKSTEP 32
+
 /* The scope that a brace opened. */
 typedef struct scope {
   bool is_open;     /* a namespace or extern "C": its inside is file scope */
   size_t path_size; /* of the path before the brace */
 } scope;
+
+/* A pointer to volatile memory, or an array of it. */
+typedef struct lockstep {
+  token name;
+  int depth; /* of the scope in which it is known */
+} lockstep;
 
 typedef struct scanner {
   rt_scan *scan;
@@ -47,6 +56,9 @@ typedef struct scanner {
   const char *end;
   scope scopes[MAX_DEPTH];
   int depth;
+  lockstep locksteps[MAX_LOCKSTEP];
+  int n_locksteps;
+  int n_places;      /* at which a warp waits for its lanes */
   int n_closed;      /* enclosing scopes that are not open */
   rt_text path;      /* a::b:: */
   bool saw_template; /* in this declaration */
@@ -329,6 +341,91 @@ rewrite_space (scanner *s)
     put_text (s, "__attribute__ ((used))");
 }
 
+/* ---- volatile memory ---- */
+
+/* Older kernels exchange data within a warp through volatile memory, and expect
+ * the lanes to run in lock-step. A GPU runs them so as long as they do not
+ * diverge. So every use of a variable of a function that is declared as
+ * `volatile T *name` or `volatile T name[…]` waits for the other lanes. */
+
+/* Called after `volatile`. Finds the name of such a variable, and the sign
+ * behind it. */
+static bool
+find_volatile (const char *at, const char *end, token *name, char *sign)
+{
+  bool is_pointer = false;
+  int n_words = 0;
+
+  for (;;) {
+    token t = peek (at, end);
+
+    at = t.start + t.size;
+    if (t.kind == TOKEN_WORD) {
+      *name = t;
+      n_words++;
+    } else if (is_sign (&t, '*') && !is_pointer) {
+      is_pointer = true;
+      n_words = 0;
+    } else if (t.kind != TOKEN_SIGN || strchr (":<>", *t.start) == NULL) {
+      *sign = *t.start;
+      return t.kind == TOKEN_SIGN
+             && (is_pointer ? n_words > 0 && strchr ("=;,){[", *sign) != NULL
+                            : n_words > 1 && *sign == '[');
+    }
+  }
+}
+
+/* A parameter is known in the body of its function. */
+static void
+note_volatile (scanner *s)
+{
+  lockstep *l = &s->locksteps[s->n_locksteps];
+  char sign;
+
+  if (s->n_locksteps == MAX_LOCKSTEP
+      || !find_volatile (s->at, end_of_head (s), &l->name, &sign))
+    return;
+  l->depth = s->depth + (sign == ')' || sign == ',');
+  if (l->depth > s->depth || s->n_closed != 0)
+    s->n_locksteps++;
+}
+
+/* Whether the word is a use of such a variable, and not a member of the same
+ * name. */
+static bool
+is_lockstep (const scanner *s, const token *word)
+{
+  const char *before = word->start;
+  bool is_known = false;
+
+  for (int i = 0; i < s->n_locksteps && !is_known; i++) {
+    const token *name = &s->locksteps[i].name;
+
+    is_known = name->size == word->size && name->start < word->start
+               && memcmp (name->start, word->start, name->size) == 0;
+  }
+  while (is_known && isspace ((unsigned char) before[-1]))
+    before--;
+  return is_known && before[-1] != '.' && memcmp (before - 2, "->", 2) != 0
+         && memcmp (before - 2, "::", 2) != 0;
+}
+
+/* The places have the order of the source: see release_active() in warp.c. */
+static void
+put_lockstep (scanner *s, const token *word)
+{
+  rt_text_print (&s->scan->text, "softcuda_lockstep<%d> (%.*s)", ++s->n_places,
+      (int) word->size, word->start);
+}
+
+static void
+forget_locksteps (scanner *s)
+{
+  while (
+      s->n_locksteps > 0 && s->locksteps[s->n_locksteps - 1].depth > s->depth)
+    s->n_locksteps--;
+}
+
 /* ---- dynamic shared memory ---- */
 
 /* extern __shared__ TYPE NAME[]REST; */
@@ -542,6 +639,7 @@ close_scope (scanner *s)
 static void
 end_declaration (scanner *s)
 {
+  forget_locksteps (s);
   s->saw_template = false;
   s->saw_extern = false;
   s->saw_namespace = false;
@@ -580,6 +678,12 @@ read_word (scanner *s, const token *t)
     rewrite_space (s);
     return;
   }
+  if (is_lockstep (s, t)) {
+    put_lockstep (s, t);
+    return;
+  }
+  if (is_text (t, "volatile"))
+    note_volatile (s);
   if ((is_text (t, "asm") || is_text (t, "__asm__")) && rewrite_asm (s, t))
     return;
   if (is_text (t, "extern")) {

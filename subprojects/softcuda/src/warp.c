@@ -104,19 +104,21 @@ release_exchanges (sc_thread *lanes, unsigned int n)
   return any;
 }
 
-/* Releases the first lane that waits in __activemask(), and all lanes that wait
- * at the same place. */
+/* Releases the lanes that wait at the first place of the program: lanes that
+ * have diverged meet again behind a branch or a loop. */
 static bool
 release_active (sc_thread *lanes, unsigned int n)
 {
-  const void *place = NULL;
+  const void *first = NULL;
   unsigned int present = 0;
 
   for (unsigned int i = 0; i < n; i++) {
     if (lanes[i].state != SC_THREAD_AT_ACTIVE
-        || (place != NULL && lanes[i].place != place))
+        || (present != 0 && lanes[i].place > first))
       continue;
-    place = lanes[i].place;
+    if (lanes[i].place != first)
+      present = 0;
+    first = lanes[i].place;
     present |= 1u << i;
   }
   for (unsigned int i = 0; i < n; i++) {

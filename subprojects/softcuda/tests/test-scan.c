@@ -46,6 +46,30 @@ START_TEST (test_finds_kernels)
 }
 END_TEST;
 
+/* Only uses of variables of volatile memory wait for the other lanes. */
+START_TEST (test_finds_volatile_memory)
+{
+  static const char source[] =
+      "volatile int *a; void f (volatile int *b, volatile float c[]);\n"
+      "void g (const T<3> volatile *__restrict__ b, int c)\n"
+      "{ volatile int d, a[2], *e; b += x.b + x->b - X::b;\n"
+      "  { int volatile *a = (volatile int *) b; a [1] = 0; } a[1] = d; }\n"
+      "void h (int *b) { *b = sizeof (volatile int *); }\n";
+  rt_scan result;
+
+  scan (source, strlen (source), &result);
+  ck_assert_str_eq (result.text.data,
+      "volatile int *a; void f (volatile int *b, volatile float c[]);\n"
+      "void g (const T<3> volatile *__restrict__ b, int c)\n"
+      "{ volatile int d, a[2], *e; softcuda_lockstep<1> (b) += "
+      "x.b + x->b - X::b;\n"
+      "  { int volatile *a = (volatile int *) softcuda_lockstep<2> (b); "
+      "softcuda_lockstep<3> (a) [1] = 0; } a[1] = d; }\n"
+      "void h (int *b) { *b = sizeof (volatile int *); }\n");
+  rt_scan_clear (&result);
+}
+END_TEST;
+
 /* Joins pieces of sources in any order, and truncates the result. */
 START_TEST (test_any_order)
 {
@@ -53,7 +77,7 @@ START_TEST (test_any_order)
     "void ", "f ", "(", ")", "{", "}", "[", "]", "<", ">", ";", ":", "::", "\"",
     "'", "R\"x(", ")x\"", "namespace ", "template ", "\n", "# 1 \"a\"\n", "\\",
     "1e+5", "0x", "u8\"", "alignas ", "decltype (", "\"C\" ", "\377", "/", "L'",
-    "__launch_bounds__ (", "\t", "a::b ", ".5", "R\"" };
+    "__launch_bounds__ (", "\t", "a::b ", ".5", "R\"", "volatile ", "*", "," };
   GRand *rand = g_rand_new_with_seed (5);
 
   for (int round = 0; round < N_ROUNDS; round++) {
@@ -78,7 +102,8 @@ START_TEST (test_large)
 {
   static const char *const pieces[] = { "__global__ ", "extern ", "\n", "{",
     "extern __shared__ alignas (", "__global__ decltype (", "R\"(", "'", "\"",
-    "namespace n { ", "extern __shared__ a::b c", "# 1\n", "template < " };
+    "namespace n { ", "extern __shared__ a::b c", "# 1\n", "template < ",
+    "volatile a<" };
 
   for (gsize i = 0; i < G_N_ELEMENTS (pieces); i++) {
     GString *source = g_string_sized_new (SIZE_OF_LARGE);
@@ -120,6 +145,7 @@ softcuda_scan_suite (void)
 
   suite_add_tcase (s, tc);
   tcase_add_test (tc, test_finds_kernels);
+  tcase_add_test (tc, test_finds_volatile_memory);
   tcase_add_test (tc, test_any_order);
   tcase_add_test (tc, test_large);
   tcase_add_test (tc, test_text_is_taken_out);

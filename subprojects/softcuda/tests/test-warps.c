@@ -304,6 +304,52 @@ START_TEST (test_warps_of_a_block)
 }
 END_TEST;
 
+/* Older reductions exchange data through volatile memory, without
+ * __syncwarp(). Before the last exchange, the lanes diverge. */
+START_TEST (test_volatile_memory)
+{
+  int results[64];
+
+  run_test ("struct pair {\n"
+            "  int s;\n"
+            "};\n"
+            "template <int N> __device__ void fold (volatile int *s, int t)\n"
+            "{\n"
+            "  for (int n = N; n > 0; n /= 2)\n"
+            "    s[t] += s[t + n];\n"
+            "}\n"
+            "extern \"C\" __global__ void test (int *out)\n"
+            "{\n"
+            "  __shared__ int sums[96];\n"
+            "  int t = threadIdx.x;\n"
+            "  pair p = { t };\n"
+            "  sums[t] = p.s;\n"
+            "  sums[64 + t % 32] = 0;\n"
+            "  __syncthreads ();\n"
+            "  if (t < 32) {\n"
+            "    volatile int *mine = sums;\n"
+            "    mine[t] = mine[t] + mine[t + 32];\n"
+            "    fold<16> (mine, t);\n"
+            "  } else {\n"
+            "    __shared__ volatile int scan[64];\n"
+            "    scan[t] = 1;\n"
+            "    for (int n = 1; n < 32; n *= 2)\n"
+            "      if (t - 32 >= n)\n"
+            "        *(scan + t) = scan[t - n] + scan[t];\n"
+            "    if (t % 2)\n"
+            "      scan[t] += 1000;\n"
+            "    out[t] = scan[t ^ 1];\n"
+            "  }\n"
+            "  if (t == 0)\n"
+            "    out[t] = sums[0];\n"
+            "}\n",
+      64, results, 64);
+  ck_assert_int_eq (results[0], 63 * 32);
+  for (int i = 32; i < 64; i++)
+    ck_assert_int_eq (results[i], (i ^ 1) - 31 + (i % 2 ? 0 : 1000));
+}
+END_TEST;
+
 /* Code that hangs a GPU, or whose behaviour is undefined, is an error here. */
 static void
 check_failure (const char *body)
@@ -509,6 +555,7 @@ softcuda_warps_suite (void)
   tcase_add_test (tc, test_incomplete_warps);
   tcase_add_test (tc, test_active_lanes);
   tcase_add_test (tc, test_warps_of_a_block);
+  tcase_add_test (tc, test_volatile_memory);
   tcase_add_test (tc, test_endless_waits);
   tcase_add_test (tc, test_groups);
   tcase_add_test (tc, test_tiles_of_tiles);

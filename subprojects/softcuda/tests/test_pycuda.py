@@ -189,6 +189,7 @@ class Arrays(WithContext):
         np.testing.assert_allclose((3 * a + b).get(), 3 * data + 2, rtol=1e-6)
         np.testing.assert_allclose(cumath.sqrt(a).get(), np.sqrt(data), rtol=1e-6)
         np.testing.assert_array_equal(a[10:20].get(), data[10:20])
+        np.testing.assert_allclose(gpuarray.sum(a).get(), data.sum(), rtol=1e-5)
 
     def test_elementwise_kernel(self) -> None:
         from pycuda import gpuarray
