@@ -6,7 +6,7 @@
 #ifndef TEST_FRAMES_RAW_H
 #define TEST_FRAMES_RAW_H
 
-#include <check.h>
+#include <gst/check/internal-check.h>
 #include <stdio.h>
 #include <unistd.h>
 
