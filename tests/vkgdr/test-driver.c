@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-driver.c: tests of VKGDR_DRIVER, of errors while the driver is loaded
- * and a second attempt after them, and of softcuda without Vulkan
+ * test-driver.c: tests of VKGDR_DRIVER, and of errors while the driver is
+ * loaded and a second attempt after them
  */
 
 #include "util.h"
@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What is wrong, and words of the error. Each is tried again afterwards. */
 static const struct {
@@ -52,24 +51,24 @@ TEST_LOOP (failures, N_ELEMENTS (failures))
   ck_assert_ptr_eq (vkgdr_driver_load (), cu);
 }
 
-TEST (software_is_chosen)
-{
-  if (!test_use_software ())
-    return;
-  ck_assert_ptr_nonnull (vkgdr_driver_load ());
-  ck_assert (vkgdr_driver_is_software ());
-  /* The user has chosen softcuda, so there is no reason to report. */
-  ck_assert_ptr_null (vkgdr_driver_why_software ());
-}
+static const char *const choices[] = { "software", "nvidia", "auto" };
 
-TEST (nvidia_is_never_software)
+/* The driver is the chosen one. With "auto", softcuda has a reason. */
+TEST_LOOP (choices, N_ELEMENTS (choices))
 {
-  setenv ("VKGDR_DRIVER", "nvidia", 1);
-  if (vkgdr_driver_load ()) {
-    ck_assert (!vkgdr_driver_is_software ());
+  bool is_auto = __i__ == 2, has_software = test_use_software ();
+  const char *why;
+
+  setenv ("VKGDR_DRIVER", choices[__i__], 1);
+  if (!vkgdr_driver_load ()) {
+    ck_assert (__i__ == 1 || !has_software);
+    assert_error ("libcuda.so.1", is_auto ? "softcuda" : "");
     return;
   }
-  assert_error ("libcuda.so.1");
+  why = vkgdr_driver_why_software ();
+  ck_assert (is_auto || vkgdr_driver_is_software () == (__i__ == 0));
+  ck_assert_int_eq (!!why, is_auto && vkgdr_driver_is_software ());
+  ck_assert (!why || strstr (why, "libcuda.so.1"));
 }
 
 TEST (softcuda_on_the_path_is_not_nvidia)
@@ -91,25 +90,10 @@ TEST (softcuda_on_the_path_is_not_nvidia)
   free (path);
 }
 
-TEST (auto_says_why)
-{
-  setenv ("VKGDR_DRIVER", "auto", 1);
-  if (!vkgdr_driver_load ()) {
-    assert_error ("libcuda.so.1", "softcuda");
-    return;
-  }
-  if (vkgdr_driver_is_software ())
-    ck_assert_ptr_nonnull (
-        strstr (vkgdr_driver_why_software (), "libcuda.so.1"));
-  else
-    ck_assert_ptr_null (vkgdr_driver_why_software ());
-}
-
 TEST (no_softcuda)
 {
   setenv ("VKGDR_DRIVER", "software", 1);
   setenv ("VKGDR_SOFTCUDA_DIR", "/nonexistent", 1);
-  ck_assert_str_eq (vkgdr_driver_softcuda_dir (), "/nonexistent");
   ck_assert_ptr_null (vkgdr_driver_load ());
   assert_error ("/nonexistent/libcuda.so.1", "VKGDR_SOFTCUDA_DIR");
 }
@@ -126,43 +110,20 @@ TEST (softcuda_is_beside_the_library)
   ck_assert_str_eq (dir + strlen (dir) - strlen (suffix), suffix);
 }
 
-TEST (works_without_vulkan)
-{
-  vkgdr_t g;
-
-  /* Kernels need no Vulkan. Memory in the window needs it, and the error says
-   * so. */
-  if (!test_use_software_device ())
-    return;
-  setenv ("VKGDR_VULKAN_LIBRARY", "/nonexistent/libvulkan.so.1", 1);
-  ck_assert_ptr_nonnull (vkgdr_driver_load ());
-  assert_no_error ();
-  g = vkgdr_open (0, 0);
-  ck_assert_ptr_null (g);
-  assert_error ("/nonexistent/libvulkan.so.1", "libvulkan1");
-  unsetenv ("VKGDR_VULKAN_LIBRARY");
-  g = vkgdr_open (0, 0);
-  ck_assert_ptr_nonnull (g);
-  vkgdr_close (g);
-}
-
-static const vkgdr_cuda *tables[8];
-static atomic_int n_tables;
-
 static void *
 load_in_thread (void *data)
 {
-  tables[atomic_fetch_add (&n_tables, 1)] = vkgdr_driver_load ();
-  return NULL;
+  static _Atomic (const vkgdr_cuda *) loaded;
+  const vkgdr_cuda *cu = vkgdr_driver_load (), *other = NULL;
+
+  return atomic_compare_exchange_strong (&loaded, &other, cu) || other == cu
+             ? NULL
+             : (void *) "another driver";
 }
 
 TEST (threads_load_one_driver)
 {
-  int i;
-
   test_run_threads (8, load_in_thread, NULL);
-  for (i = 0; i < 8; i++)
-    ck_assert_ptr_eq (tables[i], tables[0]);
 }
 
 /* Runs this program with softcuda as the system's libcuda.so.1. */

@@ -23,23 +23,10 @@ TEST (the_caller_owns_it)
   ck_assert_ptr_ne (first, second);
   free (first);
   free (second);
+  vkgdr_error_set ("failed (%s)", vkgdr_error_peek ());
+  ck_assert_str_eq (vkgdr_error_peek (), "failed (number 1)");
   vkgdr_error_clear ();
   ck_assert_ptr_null (vkgdr_last_error ());
-  vkgdr_error_set ("cause");
-  vkgdr_error_set ("failed (%s)", vkgdr_error_peek ());
-  ck_assert_str_eq (vkgdr_error_peek (), "failed (cause)");
-}
-
-TEST (one_line_of_bounded_length)
-{
-  char text[5000];
-
-  memset (text, 'x', sizeof (text));
-  text[10] = '\n';
-  text[sizeof (text) - 1] = '\0';
-  vkgdr_error_set ("%s", text);
-  ck_assert_uint_gt (strlen (vkgdr_error_peek ()), 1000);
-  ck_assert_ptr_null (strchr (vkgdr_error_peek (), '\n'));
 }
 
 static void
@@ -61,20 +48,22 @@ TEST (reason_and_remedy)
   assert_parts ("no horse: buy one", "");
   vkgdr_error_set_remedy ("twice\nover", "%s", vkgdr_error_peek ());
   assert_parts ("no horse: buy one", "twice over");
-  vkgdr_error_clear ();
-  assert_parts ("", "");
 }
 
-TEST (a_remedy_that_does_not_fit)
+/* An error is one line, and is cut at its end. */
+TEST (one_line_of_bounded_length)
 {
   char text[2 * VKGDR_MAX_MESSAGE];
   char reason[VKGDR_MAX_MESSAGE], remedy[VKGDR_MAX_MESSAGE];
   size_t length;
 
   memset (text, 'x', sizeof (text));
+  text[10] = '\n';
   for (length = VKGDR_MAX_MESSAGE - 4; length <= VKGDR_MAX_MESSAGE + 1;
        length++) {
     vkgdr_error_set_remedy ("remedy", "%.*s", (int) length, text);
+    ck_assert_uint_lt (strlen (vkgdr_error_peek ()), VKGDR_MAX_MESSAGE);
+    ck_assert_ptr_null (strchr (vkgdr_error_peek (), '\n'));
     vkgdr_error_split (reason, remedy);
     ck_assert_uint_ge (strlen (reason), VKGDR_MAX_MESSAGE - 4);
     ck_assert_uint_le (strlen (remedy), 1);
@@ -98,17 +87,12 @@ TEST (threads_have_their_own)
 }
 
 static const struct {
-  CUresult result;
+  int result;
   const char *name;
 } results[] = {
   { CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY" },
-  { CUDA_ERROR_DEVICE_UNAVAILABLE, "CUDA_ERROR_DEVICE_UNAVAILABLE" },
-  { CUDA_ERROR_ECC_UNCORRECTABLE, "CUDA_ERROR_ECC_UNCORRECTABLE" },
-  { 710, "CUDA_ERROR_ASSERT" },
-  { CUDA_ERROR_HARDWARE_STACK_ERROR, "CUDA_ERROR_HARDWARE_STACK_ERROR" },
-  { CUDA_ERROR_ILLEGAL_INSTRUCTION, "CUDA_ERROR_ILLEGAL_INSTRUCTION" },
   { CUDA_ERROR_MISALIGNED_ADDRESS, "CUDA_ERROR_MISALIGNED_ADDRESS" },
-  { CUDA_ERROR_INVALID_ADDRESS_SPACE, "CUDA_ERROR_INVALID_ADDRESS_SPACE" },
+  { 710, "CUDA_ERROR_ASSERT" },
   { 718, "CUDA_ERROR_INVALID_PC" },
   { 12345, "unknown CUDA error" },
 };

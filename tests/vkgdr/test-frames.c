@@ -1,26 +1,37 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-frames.c: tests of vkgdr/frames.h: servers, clients, and what either
- * does when the other one sends rubbish or dies
+ * test-frames.c: tests of vkgdr/frames.h and of its protocol: what a server
+ * does when clients do not read, have no file descriptors or send rubbish, and
+ * a client when its server does
+ *
+ * tests/gst/ipc-*.c test what vkgdripcsink and vkgdripcsrc make of it.
  */
 
 #include "util.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "frame-server.h"
-#include "frames-raw.h"
+#include "frame-socket.h"
 
+#define SECOND INT64_C (1000000000)
 #define WIDTH 66
 #define HEIGHT 50
+
+/* Bytes of metas: a socket has room for a few such frames. */
+#define LARGE 60000
+
+static char path[64];
 
 /* The two fuzzers use this number of cases, and this seed, unless VKGDR_FUZZ
  * and VKGDR_FUZZ_SEED are set. */
@@ -32,113 +43,224 @@ get_number (const char *variable, int number)
   return value ? atoi (value) : number;
 }
 
-static vkgdr_frame_server_t
-open_server (const char *format)
+static void
+set_up (void)
 {
-  const vkgdr_frame_server_params params = {
-    .path = path,
-    .format = format,
-    .width = WIDTH,
-    .height = HEIGHT,
-  };
-  vkgdr_frame_server_t server;
+  snprintf (path, sizeof (path), "/tmp/vkgdr-frames-%d", (int) getpid ());
+}
 
-  vkgdr_driver_load ();
-  server = vkgdr_frame_server_open (&params);
+static void
+tear_down (void)
+{
+  unlink (path);
+}
+
+/* --- messages ------------------------------------------------------------ */
+
+/* Returns the type of the next message, or 0 if the connection was closed. Sets
+ * @number to that of a frame or of a memory. */
+static uint32_t
+next_type (int fd, uint64_t *number)
+{
+  static uint64_t data[VKGDR_WIRE_MAX_PACKET / 8];
+  vkgdr_wire_header *header = (vkgdr_wire_header *) data;
+  size_t size = sizeof (data);
+  vkgdr_socket_result result;
+  int attached;
+
+  while ((result = vkgdr_socket_receive (fd, data, &size, &attached))
+         == VKGDR_SOCKET_AGAIN) {
+    vkgdr_socket_wait (fd, SECOND);
+    size = sizeof (data);
+  }
+  if (result != VKGDR_SOCKET_OK)
+    return 0;
+  if (attached >= 0)
+    close (attached);
+  *number = data[1];
+  return header->type;
+}
+
+static void
+expect (int fd, uint32_t type)
+{
+  uint64_t number;
+
+  ck_assert_int_eq (next_type (fd, &number), type);
+}
+
+static void
+send_number (int fd, uint32_t type, uint64_t number)
+{
+  const vkgdr_wire_number message = { { type, sizeof (message) }, number };
+
+  vkgdr_socket_send (fd, &message, sizeof (message), -1);
+}
+
+/* Connects a client that says that it knows these versions. */
+static int
+come_with (uint32_t min, uint32_t max)
+{
+  const vkgdr_wire_hello hello = { { VKGDR_WIRE_HELLO, sizeof (hello) },
+    VKGDR_WIRE_MAGIC_BYTES, min, max };
+  int fd;
+
+  /* Other clients may still wait to be accepted. */
+  while ((fd = vkgdr_socket_connect (path)) < 0)
+    usleep (1000);
+  if (max > 0)
+    vkgdr_socket_send (fd, &hello, sizeof (hello), -1);
+  return fd;
+}
+
+/* --- a server whose memory is no memory of a device ---------------------- */
+
+static vkgdr_server *server;
+static vkgdr_export *memory;
+static atomic_int n_sent, n_released;
+
+static int
+check_written (void *user_data, bool wait)
+{
+  return 1;
+}
+
+static void
+on_release (void *user_data)
+{
+  atomic_fetch_add (&n_released, 1);
+}
+
+static vkgdr_export *
+new_export (void)
+{
+  const vkgdr_fd_info info = { .size = 4096 };
+  static uint64_t key;
+  vkgdr_export *export;
+  int fd = memfd_create ("memory", MFD_CLOEXEC);
+
+  ck_assert_int_ge (fd, 0);
+  export = vkgdr_export_new (++key, fd, &info);
+  ck_assert_ptr_nonnull (export);
+  return export;
+}
+
+static void
+serve (vkgdr_server_leaky leaky, uint32_t max_buffers)
+{
+  const vkgdr_server_params params = {
+    .path = path, .leaky = leaky, .max_buffers = max_buffers
+  };
+
+  server = vkgdr_server_new (&params);
   assert_no_error ();
   ck_assert_ptr_nonnull (server);
-  return server;
-}
-
-static vkgdr_frames_t
-connect_client (void)
-{
-  const vkgdr_frames_params params = { .path = path, .timeout = 5 * SECOND };
-  vkgdr_frames_t frames = vkgdr_frames_connect (&params);
-
-  assert_no_error ();
-  ck_assert_ptr_nonnull (frames);
-  return frames;
-}
-
-/* Fills all planes with the number. */
-static void
-fill (vkgdr_frame_server_t server, vkgdr_frame_buffer *buffer, uint32_t number)
-{
-  const vkgdr_frame_format *format = vkgdr_frame_server_get_format (server);
-  uint32_t p;
-
-  for (p = 0; p < format->n_planes; p++)
-    memset (buffer->planes[p].host, (int) (number + p) & 255,
-        (size_t) buffer->planes[p].stride * format->planes[p].height);
+  memory = new_export ();
 }
 
 static void
-send_frame (vkgdr_frame_server_t server, uint32_t number)
+stop (void)
 {
-  vkgdr_frame_buffer *buffer = vkgdr_frame_server_acquire (server, 10 * SECOND);
-
-  ck_assert_ptr_nonnull (buffer);
-  fill (server, buffer, number);
-  ck_assert (vkgdr_frame_server_send (server, buffer, (int64_t) number));
-}
-
-static bool
-is_whole (vkgdr_frame_t frame)
-{
-  const vkgdr_frame_info *info = vkgdr_frame_get_info (frame);
-  uint32_t p, y, x;
-
-  ck_assert (vkgdr_frame_invalidate (frame));
-  for (p = 0; p < info->n_planes; p++)
-    for (y = 0; y < info->format->planes[p].height; y++)
-      for (x = 0; x < info->format->planes[p].width; x++)
-        if (((const uint8_t *) info->planes[p]
-                    .host)[y * info->planes[p].stride + x]
-            != (uint8_t) (info->time + p))
-          return false;
-  return true;
-}
-
-/* Expects this status, which is not VKGDR_FRAMES_FRAME. */
-static void
-assert_status (
-    vkgdr_frames_t frames, int64_t timeout, vkgdr_frames_status status)
-{
-  vkgdr_frame_t frame;
-
-  ck_assert_int_eq (vkgdr_frames_receive (frames, timeout, &frame), status);
-}
-
-static vkgdr_frame_t
-receive (vkgdr_frames_t frames)
-{
-  vkgdr_frame_t frame;
-
-  ck_assert_int_eq (
-      vkgdr_frames_receive (frames, 10 * SECOND, &frame), VKGDR_FRAMES_FRAME);
-  return frame;
-}
-
-/* Receives and releases a whole frame with this time. */
-static void
-receive_time (vkgdr_frames_t frames, int64_t time)
-{
-  vkgdr_frame_t frame = receive (frames);
-
-  ck_assert_int_eq (vkgdr_frame_get_info (frame)->time, time);
-  ck_assert (is_whole (frame));
-  vkgdr_frame_release (frame);
+  vkgdr_server_close (server);
+  vkgdr_server_unref (server);
+  vkgdr_export_unref (memory);
+  ck_assert_int_eq (atomic_load (&n_released), atomic_load (&n_sent));
 }
 
 static void
-wait_for_clients (vkgdr_frame_server_t server, uint32_t n)
+send_in (vkgdr_export *export, size_t metas_size)
+{
+  static const char metas[LARGE];
+  const vkgdr_server_frame frame = { .n_ranges = 1,
+    .ranges = { { export, 0, 4096 } },
+    .metas = metas,
+    .metas_size = metas_size,
+    .check_written = check_written,
+    .release = on_release };
+
+  ck_assert_int_eq (vkgdr_server_send (server, &frame), VKGDR_SERVER_SENT);
+  atomic_fetch_add (&n_sent, 1);
+}
+
+static uint32_t
+count_clients (void)
+{
+  vkgdr_server_figures figures;
+
+  vkgdr_server_get_figures (server, &figures);
+  return figures.clients;
+}
+
+static void
+wait_for_clients (uint32_t n)
 {
   int i;
 
-  for (i = 0; i < 1000 && vkgdr_frame_server_count_clients (server) != n; i++)
-    usleep (10000);
-  ck_assert_int_eq (vkgdr_frame_server_count_clients (server), n);
+  for (i = 0; i < 5000 && count_clients () != n; i++)
+    usleep (1000);
+  ck_assert_int_eq (count_clients (), n);
+}
+
+static int
+come (void)
+{
+  uint32_t n = count_clients ();
+  int fd = come_with (VKGDR_WIRE_VERSION, VKGDR_WIRE_VERSION);
+
+  expect (fd, VKGDR_WIRE_WELCOME);
+  wait_for_clients (n + 1);
+  return fd;
+}
+
+/* Reads until a frame, EOS, BYE or FORGET, and returns its type. */
+static uint32_t
+read_on (int fd, uint64_t *number)
+{
+  uint32_t type;
+
+  while ((type = next_type (fd, number)) == VKGDR_WIRE_MEMORY)
+    ;
+  return type;
+}
+
+static void
+read_and_release (int fd, uint64_t expected)
+{
+  uint64_t number;
+
+  ck_assert_int_eq (read_on (fd, &number), VKGDR_WIRE_FRAME);
+  ck_assert_uint_eq (number, expected);
+  send_number (fd, VKGDR_WIRE_RELEASE, number);
+}
+
+/* Reads and releases frames in their order, until EOS or this frame. Returns
+ * how many there were. */
+static uint64_t
+read_until (int fd, uint64_t end)
+{
+  uint64_t number, last = 0, n = 0;
+
+  while (last < end && read_on (fd, &number) != VKGDR_WIRE_EOS) {
+    ck_assert_uint_gt (number, last);
+    send_number (fd, VKGDR_WIRE_RELEASE, number);
+    last = number;
+    n++;
+  }
+  return n;
+}
+
+static void
+wait_for_release (int n_kept)
+{
+  int i;
+
+  for (i = 0; i < 5000; i++) {
+    if (atomic_load (&n_released) + n_kept >= atomic_load (&n_sent))
+      return;
+    usleep (1000);
+  }
+  ck_abort_msg ("%d of %d frames were released", atomic_load (&n_released),
+      atomic_load (&n_sent));
 }
 
 TEST_REQUIRE (test_require_device);
@@ -147,17 +269,53 @@ TEST_REQUIRE (test_require_device);
 
 TEST_FIXTURE (set_up, tear_down);
 
+/* A server and a client of vkgdr/frames.h. */
+static vkgdr_frame_server_t source;
+static vkgdr_frames_t frames;
+
+static void
+open_both (const char *format)
+{
+  const vkgdr_frame_server_params params = {
+    .path = path, .format = format, .width = WIDTH, .height = HEIGHT
+  };
+  const vkgdr_frames_params client = { .path = path, .timeout = 5 * SECOND };
+  int i;
+
+  vkgdr_driver_load ();
+  source = vkgdr_frame_server_open (&params);
+  assert_no_error ();
+  frames = vkgdr_frames_connect (&client);
+  assert_no_error ();
+  for (i = 0; i < 5000 && vkgdr_frame_server_count_clients (source) < 1; i++)
+    usleep (1000);
+}
+
+/* Expects this status. Returns the frame, if there is one. */
+static vkgdr_frame_t
+receive (int64_t timeout, vkgdr_frames_status status)
+{
+  vkgdr_frame_t frame = NULL;
+
+  ck_assert_int_eq (vkgdr_frames_receive (frames, timeout, &frame), status);
+  return frame;
+}
+
 TEST (one_frame)
 {
-  vkgdr_frame_server_t server = open_server ("NV12");
-  vkgdr_frames_t frames = connect_client ();
   const vkgdr_frame_info *info;
+  vkgdr_frame_buffer *buffer;
   vkgdr_frame_t frame;
+  int p;
 
-  wait_for_clients (server, 1);
-  assert_status (frames, 0, VKGDR_FRAMES_TIMEOUT);
-  send_frame (server, 7);
-  frame = receive (frames);
+  open_both ("NV12");
+  receive (0, VKGDR_FRAMES_TIMEOUT);
+  buffer = vkgdr_frame_server_acquire (source, 10 * SECOND);
+  for (p = 0; p < 2; p++)
+    memset (buffer->planes[p].host, 7 + p,
+        (size_t) buffer->planes[p].stride * HEIGHT / (p + 1));
+  ck_assert (vkgdr_frame_server_send (source, buffer, 5));
+  frame = receive (10 * SECOND, VKGDR_FRAMES_FRAME);
   info = vkgdr_frame_get_info (frame);
   ck_assert_str_eq (info->format->name, "NV12");
   ck_assert_int_eq (info->format->width, WIDTH);
@@ -165,76 +323,30 @@ TEST (one_frame)
   ck_assert_int_eq (info->format->planes[1].channels, 2);
   ck_assert_int_eq (info->n_planes, 2);
   ck_assert_int_eq (info->number, 1);
-  ck_assert_int_eq (info->time, 7);
+  ck_assert_int_eq (info->time, 5);
   ck_assert (info->planes[0].device != 0);
-  ck_assert (is_whole (frame));
-  vkgdr_frame_release (frame);
-  vkgdr_frame_server_end (server);
-  assert_status (frames, 10 * SECOND, VKGDR_FRAMES_EOS);
-  vkgdr_frame_server_close (server);
-  assert_status (frames, 10 * SECOND, VKGDR_FRAMES_BYE);
-  vkgdr_frames_close (frames);
-}
+  ck_assert (vkgdr_frame_invalidate (frame));
+  for (p = 0; p < 2; p++) {
+    const uint8_t *first = info->planes[p].host;
 
-/* A client that comes after EOS gets it. */
-TEST (late_client)
-{
-  vkgdr_frame_server_t server = open_server ("GRAY8");
-  vkgdr_frames_t frames;
-
-  send_frame (server, 1);
-  vkgdr_frame_server_end (server);
-  frames = connect_client ();
-  assert_status (frames, 10 * SECOND, VKGDR_FRAMES_EOS);
-  /* The next stream. */
-  send_frame (server, 2);
-  receive_time (frames, 2);
-  vkgdr_frames_close (frames);
-  vkgdr_frame_server_close (server);
-}
-
-/* A slow client loses frames, and knows how many. A frame stays valid after its
- * connection and its server were closed. */
-TEST (lost_frames)
-{
-  vkgdr_frame_server_t server = open_server ("RGBA");
-  vkgdr_frames_t frames = connect_client ();
-  vkgdr_frame_t kept[4], frame;
-  int i;
-
-  wait_for_clients (server, 1);
-  for (i = 0; i < 10; i++)
-    send_frame (server, i);
-  for (i = 0; i < 4; i++)
-    kept[i] = receive (frames);
-  assert_status (frames, SECOND / 20, VKGDR_FRAMES_TIMEOUT);
-  vkgdr_frame_release (kept[3]);
-  frame = receive (frames);
-  ck_assert_int_eq (vkgdr_frame_get_info (frame)->time, 9);
-  ck_assert_int_eq (vkgdr_frame_get_info (frame)->lost, 5);
-  ck_assert (vkgdr_frame_get_info (frame)->flags & VKGDR_FRAME_DISCONT);
-  ck_assert_int_eq (vkgdr_frames_get_lost (frames), 5);
-  vkgdr_frame_release (frame);
-  vkgdr_frames_close (frames);
-  vkgdr_frame_server_close (server);
-  for (i = 0; i < 3; i++) {
-    ck_assert (is_whole (kept[i]));
-    vkgdr_frame_release (kept[i]);
+    ck_assert_int_eq (first[0], 7 + p);
+    ck_assert_int_eq (
+        first[(HEIGHT / (p + 1) - 1) * info->planes[p].stride + WIDTH - 1],
+        7 + p);
   }
+  vkgdr_frame_release (frame);
+  vkgdr_frame_server_end (source);
+  receive (10 * SECOND, VKGDR_FRAMES_EOS);
+  vkgdr_frame_server_close (source);
+  receive (10 * SECOND, VKGDR_FRAMES_BYE);
+  vkgdr_frames_close (frames);
 }
-
-typedef struct {
-  const vkgdr_cuda *cu;
-  atomic_int is_done;
-} work;
 
 static void
-slow_work (void *data)
+slow_work (void *is_done)
 {
-  work *self = data;
-
   usleep (200000);
-  atomic_store (&self->is_done, 1);
+  atomic_store ((atomic_int *) is_done, 1);
 }
 
 /* Neither side waits for the device; the other side gets a frame or a buffer
@@ -242,127 +354,45 @@ slow_work (void *data)
 TEST (streams)
 {
   const vkgdr_cuda *cu = test_enter_context ();
-  vkgdr_frame_server_t server = open_server ("GRAY8");
-  vkgdr_frames_t frames = connect_client ();
-  work written = { cu, 0 }, read = { cu, 0 };
+  atomic_int is_written = 0, is_read = 0;
   vkgdr_frame_buffer *buffers[8];
-  vkgdr_frame_t frame;
   CUstream stream;
   int i;
 
-  wait_for_clients (server, 1);
+  open_both ("GRAY8");
   ck_assert_int_eq (
       cu->cuStreamCreate (&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
   for (i = 0; i < 8; i++)
-    buffers[i] = vkgdr_frame_server_acquire (server, 0);
-  ck_assert_ptr_null (vkgdr_frame_server_acquire (server, 0));
-  cu->cuLaunchHostFunc (stream, slow_work, &written);
-  ck_assert (vkgdr_frame_server_send_on_stream (server, buffers[0], 5, stream));
-  ck_assert_int_eq (atomic_load (&written.is_done), 0);
-  frame = receive (frames);
-  ck_assert_int_eq (vkgdr_frame_get_info (frame)->time, 5);
-  ck_assert_int_eq (atomic_load (&written.is_done), 1);
-  vkgdr_frame_release (frame);
+    buffers[i] = vkgdr_frame_server_acquire (source, 0);
+  ck_assert_ptr_null (vkgdr_frame_server_acquire (source, 0));
+  cu->cuLaunchHostFunc (stream, slow_work, &is_written);
+  ck_assert (vkgdr_frame_server_send_on_stream (source, buffers[0], 5, stream));
+  ck_assert_int_eq (atomic_load (&is_written), 0);
+  vkgdr_frame_release (receive (10 * SECOND, VKGDR_FRAMES_FRAME));
+  ck_assert_int_eq (atomic_load (&is_written), 1);
 
-  ck_assert (vkgdr_frame_server_send (server, buffers[1], 6));
-  cu->cuLaunchHostFunc (stream, slow_work, &read);
-  ck_assert (vkgdr_frame_release_on_stream (receive (frames), stream));
-  ck_assert_int_eq (atomic_load (&read.is_done), 0);
-  while ((buffers[1] = vkgdr_frame_server_acquire (server, 10 * SECOND))
+  ck_assert (vkgdr_frame_server_send (source, buffers[1], 6));
+  cu->cuLaunchHostFunc (stream, slow_work, &is_read);
+  ck_assert (vkgdr_frame_release_on_stream (
+      receive (10 * SECOND, VKGDR_FRAMES_FRAME), stream));
+  ck_assert_int_eq (atomic_load (&is_read), 0);
+  while ((buffers[1] = vkgdr_frame_server_acquire (source, 10 * SECOND))
          == buffers[0])
     ; /* the first frame may come back earlier */
-  ck_assert_int_eq (atomic_load (&read.is_done), 1);
+  ck_assert_int_eq (atomic_load (&is_read), 1);
   for (i = 0; i < 8; i++)
-    vkgdr_frame_server_cancel (server, buffers[i]);
+    vkgdr_frame_server_cancel (source, buffers[i]);
   vkgdr_frames_close (frames);
   cu->cuStreamDestroy (stream);
-  vkgdr_frame_server_close (server);
+  vkgdr_frame_server_close (source);
 }
 
-static void *
-count_frames (void *data)
+TEST (wrong_parameters)
 {
-  vkgdr_frames_t frames = data;
-  int64_t last = -1, n = 0;
-  vkgdr_frame_t frame;
-
-  while (vkgdr_frames_receive (frames, -1, &frame) == VKGDR_FRAMES_FRAME) {
-    ck_assert (vkgdr_frame_get_info (frame)->time > last);
-    last = vkgdr_frame_get_info (frame)->time;
-    ck_assert (is_whole (frame));
-    vkgdr_frame_release (frame);
-    n++;
-  }
-  ck_assert_int_eq (last, 9999);
-  return (void *) (intptr_t) n;
-}
-
-TEST (ten_thousand_frames)
-{
-  vkgdr_frame_server_t server = open_server ("GRAY8");
-  vkgdr_frames_t frames[2] = { connect_client (), connect_client () };
-  pthread_t threads[2];
-  void *n;
-  int i;
-
-  wait_for_clients (server, 2);
-  for (i = 0; i < 2; i++)
-    pthread_create (&threads[i], NULL, count_frames, frames[i]);
-  for (i = 0; i < 10000; i++)
-    send_frame (server, i);
-  vkgdr_frame_server_end (server);
-  for (i = 0; i < 2; i++) {
-    pthread_join (threads[i], &n);
-    ck_assert_int_eq ((intptr_t) n + vkgdr_frames_get_lost (frames[i]), 10000);
-    vkgdr_frames_close (frames[i]);
-  }
-  vkgdr_frame_server_close (server);
-}
-
-/* Frames that the client has not read when it closes go back at once. */
-TEST (close_returns_frames)
-{
-  vkgdr_frame_server_t server = open_server ("GRAY8");
-  vkgdr_frames_t frames = connect_client ();
-  vkgdr_frame_buffer *buffers[8];
-  vkgdr_frame_t frame;
-  int i;
-
-  wait_for_clients (server, 1);
-  for (i = 0; i < 4; i++)
-    send_frame (server, i);
-  frame = receive (frames);
-  vkgdr_frames_close (frames);
-  for (i = 0; i < 7; i++) {
-    buffers[i] = vkgdr_frame_server_acquire (server, 10 * SECOND);
-    ck_assert_ptr_nonnull (buffers[i]);
-  }
-  ck_assert_ptr_null (vkgdr_frame_server_acquire (server, SECOND / 20));
-  vkgdr_frame_release (frame);
-  buffers[7] = vkgdr_frame_server_acquire (server, 10 * SECOND);
-  ck_assert_ptr_nonnull (buffers[7]);
-  for (i = 0; i < 8; i++)
-    vkgdr_frame_server_cancel (server, buffers[i]);
-  vkgdr_frame_server_close (server);
-}
-
-/* What is at the path, the format, and words of the error. */
-static const struct {
-  enum { NOTHING, SERVER, NO_SOCKET } present;
-  const char *format, *error;
-} refusals[] = {
-  { NOTHING, "NV13", "NV13" },
-  { SERVER, "GRAY8", "another process listens" },
-  { NO_SOCKET, "GRAY8", "not a socket" },
-};
-
-TEST_LOOP (wrong_parameters, N_ELEMENTS (refusals))
-{
-  vkgdr_frames_params client = { .path = path };
   const vkgdr_frame_server_params params = {
-    .path = path, .format = refusals[__i__].format, .width = 8, .height = 8
+    .path = path, .format = "NV13", .width = 8, .height = 8
   };
-  vkgdr_frame_server_t server = NULL;
+  vkgdr_frames_params client = { .path = path };
 
   ck_assert_ptr_null (vkgdr_frames_connect (&client));
   ck_assert_int_eq (errno, ENOENT);
@@ -370,99 +400,143 @@ TEST_LOOP (wrong_parameters, N_ELEMENTS (refusals))
   client.path = NULL;
   ck_assert_ptr_null (vkgdr_frames_connect (&client));
   ck_assert_int_eq (errno, EINVAL);
-  if (refusals[__i__].present == SERVER)
-    server = open_server ("GRAY8");
-  else if (refusals[__i__].present == NO_SOCKET)
-    close (open (path, O_CREAT | O_WRONLY, 0600));
   ck_assert_ptr_null (vkgdr_frame_server_open (&params));
-  assert_error (refusals[__i__].error);
-  vkgdr_frame_server_close (server);
+  assert_error ("NV13");
 }
 
-/* --- hostile clients ----------------------------------------------------- */
+/* --- clients that do not read -------------------------------------------- */
 
-TEST (versions)
+/* The socket of a client that does not read is full after some frames. One
+ * frame waits for it, and the others are lost. Another client gets all. */
+TEST (full_socket)
 {
-  vkgdr_frame_server_t server = open_server ("GRAY8");
-  int fd = connect_raw ();
+  vkgdr_server_figures figures;
+  int reader, deaf, i;
 
-  say_hello (fd, 1, 4);
-  expect (fd, VKGDR_WIRE_BYE);
-  expect (fd, 0);
-  close (fd);
-  fd = connect_raw ();
-  say_hello (fd, 4, 6);
-  expect (fd, VKGDR_WIRE_WELCOME);
-  close (fd);
-  vkgdr_frame_server_close (server);
-}
-
-/* Another client, which is correct, gets all frames. */
-TEST (hostile_client)
-{
-  vkgdr_frame_server_t server = open_server ("GRAY8");
-  vkgdr_frames_t witness = connect_client ();
-  uint64_t data[16];
-  unsigned seed = get_number ("VKGDR_FUZZ_SEED", 1);
-  int cases = get_number ("VKGDR_FUZZ", 2000), fds, i, j;
-
-  wait_for_clients (server, 1);
-  send_frame (server, 1000);
-  vkgdr_frame_release (receive (witness));
-  fds = test_count_fds ();
-  for (i = 0; i < cases; i++) {
-    int fd = connect_raw ();
-
-    if (i % 4)
-      say_hello (fd, 5, 5);
-    if (i % 50 == 0) {
-      send_frame (server, i);
-      receive_time (witness, i);
-    }
-    for (j = 0; j < (int) (sizeof (data) / 8); j++)
-      data[j] = (uint64_t) rand_r (&seed) * (uint64_t) rand_r (&seed);
-    data[0] = (uint64_t) (i % 3 ? 16 : rand_r (&seed)) << 32
-              | (uint64_t) (rand_r (&seed) % 20);
-    data[1] = (uint64_t) rand_r (&seed) % 5;
-    vkgdr_socket_send (
-        fd, data, 1 + rand_r (&seed) % 40, i % 5 == 0 ? STDERR_FILENO : -1);
-    if (i % 7 == 0)
-      send_number (fd, VKGDR_WIRE_STOP, 0);
-    close (fd);
+  serve (VKGDR_SERVER_LEAKY_DOWNSTREAM, 1000);
+  deaf = come ();
+  reader = come ();
+  for (i = 1; i <= 50; i++) {
+    send_in (memory, LARGE);
+    read_and_release (reader, (uint64_t) i);
   }
-  wait_for_clients (server, 1);
-  for (i = 0; i < 100 && test_count_fds () > fds; i++)
-    usleep (10000);
-  ck_assert_int_le (test_count_fds (), fds);
-  vkgdr_frames_close (witness);
-  vkgdr_frame_server_close (server);
+  vkgdr_server_get_figures (server, &figures);
+  ck_assert_uint_gt (figures.lost, 30);
+  ck_assert_uint_eq (read_until (deaf, 50) + figures.lost, 50);
+  wait_for_release (0);
+  close (deaf);
+  close (reader);
+  stop ();
 }
 
-/* A frame that a client does not have is not released; the client is
- * disconnected. */
-TEST (wrong_release)
+/* A client that reads neither the end of a stream nor the next streams keeps no
+ * more frames than it has. Later it gets frames and EOS in their order. */
+TEST (full_socket_and_ends)
 {
-  vkgdr_frame_server_t server = open_server ("GRAY8");
-  int fd = connect_raw (), i;
+  int reader, deaf, kept = 0, i, k;
 
-  say_hello (fd, 5, 5);
-  expect (fd, VKGDR_WIRE_WELCOME);
-  wait_for_clients (server, 1);
-  for (i = 0; i < 6; i++)
-    send_frame (server, i);
-  expect (fd, VKGDR_WIRE_FORMAT);
-  expect (fd, VKGDR_WIRE_MEMORY);
-  for (i = 0; i < 4; i++)
-    expect (fd, VKGDR_WIRE_FRAME);
-  send_number (fd, VKGDR_WIRE_RELEASE, 1);
-  expect (fd, VKGDR_WIRE_FRAME);
-  send_number (fd, VKGDR_WIRE_RELEASE, 1);
-  expect (fd, 0);
-  close (fd);
-  vkgdr_frame_server_close (server);
+  serve (VKGDR_SERVER_LEAKY_DOWNSTREAM, 1000);
+  deaf = come ();
+  reader = come ();
+  for (k = 0; k < 20; k++) {
+    for (i = 1; i <= 10; i++) {
+      send_in (memory, LARGE);
+      read_and_release (reader, (uint64_t) (10 * k + i));
+    }
+    vkgdr_server_end (server);
+    expect (reader, VKGDR_WIRE_EOS);
+    if (k == 1) {
+      wait_for_release (10);
+      kept = atomic_load (&n_sent) - atomic_load (&n_released);
+    }
+  }
+  wait_for_release (kept);
+  /* The frames that were sent, EOS, perhaps a frame of a later stream. */
+  ck_assert_uint_gt (read_until (deaf, UINT64_MAX), 0);
+  wait_for_release (0);
+  close (deaf);
+  close (reader);
+  stop ();
 }
 
-/* --- hostile servers ----------------------------------------------------- */
+/* A client that does not read delays the end by two seconds at most, and gets
+ * its frames back to the source. */
+TEST (full_socket_at_the_end)
+{
+  int64_t start;
+  int deaf, i;
+
+  serve (VKGDR_SERVER_LEAKY_NO, 1000);
+  deaf = come ();
+  for (i = 0; i < 20; i++)
+    send_in (memory, LARGE);
+  start = vkgdr_socket_now ();
+  stop ();
+  ck_assert_int_lt (vkgdr_socket_now () - start, 10 * SECOND);
+  close (deaf);
+}
+
+/* --- a lack of file descriptors ------------------------------------------ */
+
+/* Opens files until the process may open no more. Returns their number. */
+static int
+use_all_descriptors (int *fds, int max)
+{
+  const struct rlimit limit = { (rlim_t) max, (rlim_t) max * 2 };
+  int n = 0;
+
+  ck_assert_int_eq (setrlimit (RLIMIT_NOFILE, &limit), 0);
+  while ((fds[n] = dup (STDERR_FILENO)) >= 0)
+    n++;
+  ck_assert_int_eq (errno, EMFILE);
+  return n;
+}
+
+static int64_t
+used_time (void)
+{
+  struct rusage usage;
+
+  getrusage (RUSAGE_SELF, &usage);
+  return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * SECOND
+         + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+}
+
+/* A server that cannot accept clients serves those that it has, does not use a
+ * processor meanwhile, and accepts the others later. */
+TEST (no_descriptors_in_the_server)
+{
+  int late = socket (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  const vkgdr_wire_hello hello = { { VKGDR_WIRE_HELLO, sizeof (hello) },
+    VKGDR_WIRE_MAGIC_BYTES, VKGDR_WIRE_VERSION, VKGDR_WIRE_VERSION };
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  int client, fds[128], n, i;
+  int64_t start;
+
+  serve (VKGDR_SERVER_LEAKY_DOWNSTREAM, 4);
+  client = come ();
+  n = use_all_descriptors (fds, 128);
+  strcpy (address.sun_path, path);
+  ck_assert_int_eq (
+      connect (late, (struct sockaddr *) &address, sizeof (address)), 0);
+  vkgdr_socket_send (late, &hello, sizeof (hello), -1);
+  start = used_time ();
+  usleep (500000);
+  ck_assert_int_lt (used_time () - start, SECOND / 5);
+  /* The client needs a descriptor for the memory of the first frame. */
+  close (fds[--n]);
+  close (fds[--n]);
+  for (i = 1; i <= 20; i++) {
+    send_in (memory, 0);
+    read_and_release (client, (uint64_t) i);
+  }
+  while (n > 0)
+    close (fds[--n]);
+  expect (late, VKGDR_WIRE_WELCOME);
+  close (late);
+  close (client);
+  stop ();
+}
 
 static int n_imports;
 
@@ -484,13 +558,170 @@ fake_forget (void *user_data, void *object)
   free (object);
 }
 
-typedef struct {
-  int listener, fd;
-  vkgdr_frames_t frames;
-} session;
+/* The error of a client that cannot get the memory tells the user why. */
+TEST (no_descriptors_in_the_client)
+{
+  const vkgdr_frames_params params = {
+    .path = path, .import = fake_import, .forget = fake_forget
+  };
+  int fds[128], n;
+
+  serve (VKGDR_SERVER_LEAKY_NO, 4);
+  frames = vkgdr_frames_connect (&params);
+  ck_assert_ptr_nonnull (frames);
+  wait_for_clients (1);
+  n = use_all_descriptors (fds, 128);
+  send_in (memory, 0);
+  receive (10 * SECOND, VKGDR_FRAMES_ERROR);
+  assert_error ("ulimit -n");
+  while (n > 0)
+    close (fds[--n]);
+  vkgdr_frames_close (frames);
+  stop ();
+}
+
+/* --- ends ---------------------------------------------------------------- */
+
+/* A client is told at once about memory that has ended, even if nothing else
+ * happens, and the server keeps no descriptor of it. */
+TEST (exports_end)
+{
+  int client, fds, i;
+  uint64_t number, ids = 0;
+
+  serve (VKGDR_SERVER_LEAKY_NO, 4);
+  client = come ();
+  fds = test_count_fds ();
+  for (i = 1; i <= 300; i++) {
+    vkgdr_export *export = new_export ();
+
+    send_in (export, 0);
+    if (i % 2)
+      vkgdr_export_unref (export);
+    read_and_release (client, (uint64_t) i);
+    if (i % 2 == 0) {
+      wait_for_release (0);
+      vkgdr_export_unref (export);
+    }
+    ck_assert_int_eq (read_on (client, &number), VKGDR_WIRE_FORGET);
+    ck_assert_uint_gt (number, ids);
+    ids = number;
+  }
+  ck_assert_int_eq (test_count_fds (), fds);
+  close (client);
+  stop ();
+}
+
+static void *
+come_in_thread (void *fd)
+{
+  *(int *) fd = come_with (VKGDR_WIRE_VERSION, VKGDR_WIRE_VERSION);
+  return NULL;
+}
+
+/* A client that comes while the stream ends gets EOS. */
+TEST (races_with_the_end)
+{
+  int i, fd;
+
+  serve (VKGDR_SERVER_LEAKY_DOWNSTREAM, 4);
+  for (i = 0; i < 300; i++) {
+    pthread_t thread;
+
+    pthread_create (&thread, NULL, come_in_thread, &fd);
+    send_in (memory, 0);
+    if (i % 3)
+      usleep (i * 7 % 100);
+    vkgdr_server_end (server);
+    pthread_join (thread, NULL);
+    expect (fd, VKGDR_WIRE_WELCOME);
+    read_until (fd, UINT64_MAX);
+    close (fd);
+  }
+  stop ();
+}
+
+/* --- hostile clients ----------------------------------------------------- */
+
+TEST (versions)
+{
+  int fd;
+
+  serve (VKGDR_SERVER_LEAKY_NO, 4);
+  fd = come_with (1, 4);
+  expect (fd, VKGDR_WIRE_BYE);
+  expect (fd, 0);
+  close (fd);
+  fd = come_with (4, 6);
+  expect (fd, VKGDR_WIRE_WELCOME);
+  close (fd);
+  stop ();
+}
+
+/* Another client, which is correct, gets all frames. */
+TEST (hostile_client)
+{
+  unsigned seed = get_number ("VKGDR_FUZZ_SEED", 1);
+  int cases = get_number ("VKGDR_FUZZ", 2000), witness, fds, i, j;
+  uint64_t data[16];
+
+  serve (VKGDR_SERVER_LEAKY_DOWNSTREAM, 4);
+  witness = come ();
+  fds = test_count_fds ();
+  for (i = 0; i < cases; i++) {
+    int fd = come_with (VKGDR_WIRE_VERSION, i % 4 ? VKGDR_WIRE_VERSION : 0);
+
+    if (i % 50 == 0) {
+      send_in (memory, 0);
+      read_and_release (witness, (uint64_t) i / 50 + 1);
+    }
+    for (j = 0; j < (int) (sizeof (data) / 8); j++)
+      data[j] = (uint64_t) rand_r (&seed) * (uint64_t) rand_r (&seed);
+    data[0] = (uint64_t) (i % 3 ? 16 : rand_r (&seed)) << 32
+              | (uint64_t) (rand_r (&seed) % 20);
+    data[1] = (uint64_t) rand_r (&seed) % 5;
+    vkgdr_socket_send (
+        fd, data, 1 + rand_r (&seed) % 40, i % 5 == 0 ? STDERR_FILENO : -1);
+    if (i % 7 == 0)
+      send_number (fd, VKGDR_WIRE_STOP, 0);
+    close (fd);
+  }
+  wait_for_clients (1);
+  for (i = 0; i < 100 && test_count_fds () > fds; i++)
+    usleep (10000);
+  ck_assert_int_le (test_count_fds (), fds);
+  close (witness);
+  stop ();
+}
+
+/* A frame that a client does not have is not released; the client is
+ * disconnected. */
+TEST (wrong_release)
+{
+  int fd, i;
+
+  serve (VKGDR_SERVER_LEAKY_DOWNSTREAM, 4);
+  fd = come ();
+  for (i = 0; i < 6; i++)
+    send_in (memory, 0);
+  expect (fd, VKGDR_WIRE_MEMORY);
+  for (i = 0; i < 4; i++)
+    expect (fd, VKGDR_WIRE_FRAME);
+  send_number (fd, VKGDR_WIRE_RELEASE, 1);
+  expect (fd, VKGDR_WIRE_FRAME);
+  send_number (fd, VKGDR_WIRE_RELEASE, 1);
+  expect (fd, 0);
+  close (fd);
+  stop ();
+}
+
+/* --- hostile servers ----------------------------------------------------- */
+
+/* The server's sockets. */
+static int listener, accepted;
 
 static void
-open_session (session *self)
+open_session (void)
 {
   const vkgdr_frames_params params = {
     .path = path, .import = fake_import, .forget = fake_forget
@@ -498,21 +729,21 @@ open_session (session *self)
   const vkgdr_wire_welcome welcome = { { VKGDR_WIRE_WELCOME, sizeof (welcome) },
     VKGDR_WIRE_MAGIC_BYTES, VKGDR_WIRE_VERSION, 0 };
 
-  self->listener = vkgdr_socket_listen (path, VKGDR_FRAME_PEERS_USER);
-  ck_assert_int_ge (self->listener, 0);
-  self->frames = vkgdr_frames_connect (&params);
-  ck_assert_ptr_nonnull (self->frames);
-  self->fd = accept (self->listener, NULL, NULL);
-  expect (self->fd, VKGDR_WIRE_HELLO);
-  vkgdr_socket_send (self->fd, &welcome, sizeof (welcome), -1);
+  listener = vkgdr_socket_listen (path, VKGDR_FRAME_PEERS_USER);
+  ck_assert_int_ge (listener, 0);
+  frames = vkgdr_frames_connect (&params);
+  ck_assert_ptr_nonnull (frames);
+  accepted = accept (listener, NULL, NULL);
+  expect (accepted, VKGDR_WIRE_HELLO);
+  vkgdr_socket_send (accepted, &welcome, sizeof (welcome), -1);
 }
 
 static void
-close_session (session *self)
+close_session (void)
 {
-  vkgdr_frames_close (self->frames);
-  close (self->fd);
-  close (self->listener);
+  vkgdr_frames_close (frames);
+  close (accepted);
+  close (listener);
   ck_assert_int_eq (n_imports, 0);
 }
 
@@ -570,7 +801,7 @@ make_stream (stream *self, int fd)
 
 /* Plays a stream, and returns the status that ends it. */
 static vkgdr_frames_status
-play (session *self, const stream *messages)
+play (const stream *messages)
 {
   vkgdr_frames_status status;
   vkgdr_frame_t frame;
@@ -578,8 +809,8 @@ play (session *self, const stream *messages)
 
   for (i = 0; i < MAX_MESSAGES; i++)
     vkgdr_socket_send (
-        self->fd, messages->data[i], messages->sizes[i], messages->fds[i]);
-  while ((status = vkgdr_frames_receive (self->frames, 0, &frame))
+        accepted, messages->data[i], messages->sizes[i], messages->fds[i]);
+  while ((status = vkgdr_frames_receive (frames, 0, &frame))
          == VKGDR_FRAMES_FRAME) {
     const vkgdr_frame_info *info = vkgdr_frame_get_info (frame);
     uint32_t i;
@@ -598,13 +829,12 @@ TEST (hostile_server)
   int cases = get_number ("VKGDR_FUZZ", 3000);
   unsigned seed = get_number ("VKGDR_FUZZ_SEED", 1);
   stream valid, bad;
-  session one;
 
   make_stream (&valid, fd);
   fds = test_count_fds ();
-  open_session (&one);
-  ck_assert_int_eq (play (&one, &valid), VKGDR_FRAMES_EOS);
-  close_session (&one);
+  open_session ();
+  ck_assert_int_eq (play (&valid), VKGDR_FRAMES_EOS);
+  close_session ();
   for (i = 0; i < cases; i++) {
     bad = valid;
     for (j = rand_r (&seed) % 4; j >= 0; j--) {
@@ -629,9 +859,9 @@ TEST (hostile_server)
         bad.data[k][place] = (uint8_t) rand_r (&seed);
       }
     }
-    open_session (&one);
-    play (&one, &bad);
-    close_session (&one);
+    open_session ();
+    play (&bad);
+    close_session ();
   }
   ck_assert_int_eq (test_count_fds (), fds);
   close (fd);
@@ -644,61 +874,45 @@ TEST (too_many_memories)
     { .size = 1 } };
   vkgdr_frames_status status;
   vkgdr_frame_t frame;
-  session one;
   int i;
 
-  open_session (&one);
+  open_session ();
   for (i = 0; i < 1025; i++) {
     memory.id = (uint64_t) i;
-    vkgdr_socket_send (one.fd, &memory, sizeof (memory), STDERR_FILENO);
-    status = vkgdr_frames_receive (one.frames, 0, &frame);
+    vkgdr_socket_send (accepted, &memory, sizeof (memory), STDERR_FILENO);
+    status = vkgdr_frames_receive (frames, 0, &frame);
     ck_assert_int_eq (
         status, i < 1024 ? VKGDR_FRAMES_TIMEOUT : VKGDR_FRAMES_ERROR);
   }
   assert_error ("memory");
-  close_session (&one);
-}
-
-static vkgdr_frames_status
-send_large (session *one, int fd, uint64_t size)
-{
-  const vkgdr_wire_content head = { { VKGDR_WIRE_STREAM_TAGS, sizeof (head) },
-    size };
-  vkgdr_frame_t frame;
-
-  vkgdr_socket_send (one->fd, &head, sizeof (head), fd);
-  return vkgdr_frames_receive (one->frames, 0, &frame);
+  close_session ();
 }
 
 /* Large contents travel as a memfd. A file that is shorter than its message
- * says, or that is not a memfd, is refused. */
+ * says, or that is not a memfd, is refused, and so is a size above 16 MiB. */
 TEST (large_contents)
 {
   static char large[1024 * 1024];
-  int memfd, pipes[2];
-  uint64_t serial;
-  size_t size;
-  session one;
+  int memfd = vkgdr_socket_new_memfd (large, sizeof (large));
+  const struct {
+    int fd;
+    uint64_t size;
+    vkgdr_frames_status status;
+  } contents[] = {
+    { memfd, sizeof (large), VKGDR_FRAMES_TIMEOUT },
+    { memfd, sizeof (large) + 1, VKGDR_FRAMES_ERROR },
+    { memfd, UINT64_C (1) << 25, VKGDR_FRAMES_ERROR },
+    { eventfd (0, 0), 10, VKGDR_FRAMES_ERROR },
+  };
+  size_t i;
 
-  memset (large, 'x', sizeof (large));
-  memfd = vkgdr_socket_new_memfd (large, sizeof (large));
-  ck_assert_int_eq (pipe (pipes), 0);
-  open_session (&one);
-  ck_assert_int_eq (
-      send_large (&one, memfd, sizeof (large)), VKGDR_FRAMES_TIMEOUT);
-  ck_assert_mem_eq (vkgdr_frames_get_state (
-                        one.frames, VKGDR_FRAMES_STREAM_TAGS, &size, &serial),
-      large, sizeof (large));
-  ck_assert_int_eq (size, sizeof (large));
-  ck_assert_int_eq (
-      send_large (&one, memfd, sizeof (large) + 1), VKGDR_FRAMES_ERROR);
-  close_session (&one);
-  open_session (&one);
-  ck_assert_int_eq (send_large (&one, pipes[0], 10), VKGDR_FRAMES_ERROR);
-  close_session (&one);
-  open_session (&one);
-  ck_assert_int_eq (
-      send_large (&one, memfd, UINT64_C (1) << 25), VKGDR_FRAMES_ERROR);
-  close_session (&one);
-  close (memfd);
+  for (i = 0; i < N_ELEMENTS (contents); i++) {
+    const vkgdr_wire_content head = { { VKGDR_WIRE_STREAM_TAGS, sizeof (head) },
+      contents[i].size };
+
+    open_session ();
+    vkgdr_socket_send (accepted, &head, sizeof (head), contents[i].fd);
+    receive (0, contents[i].status);
+    close_session ();
+  }
 }

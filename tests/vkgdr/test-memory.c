@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-memory.c: tests that both pointers of a memory lead to the same bytes,
- * that exactly the needed ranges are flushed, and that a failure leaves nothing
- * behind
+ * test-memory.c: tests that memory is allocated and freed, and that exactly the
+ * needed ranges are flushed
+ *
+ * test-share.c has the tests of its bytes, and of calls that fail.
  */
 
 #include "util.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SIZE ((size_t) 100003) /* not a multiple of anything */
 
@@ -88,26 +87,19 @@ free_in_thread (void *mem)
   return vkgdr_last_error ();
 }
 
-TEST (any_thread_may_free)
-{
-  vkgdr_t g = test_open (0);
-
-  test_run_threads (1, free_in_thread, test_alloc (g, SIZE));
-  ck_assert_uint_eq (atomic_load (&g->allocated), 0);
-  vkgdr_close (g);
-}
-
+/* Any thread may free memory, also after the handle is closed. */
 TEST (memory_may_outlive_the_handle)
 {
   vkgdr_t g = test_open (0);
-  vkgdr_memory_t mem = test_alloc (g, SIZE);
+  vkgdr_memory_t mem = test_alloc (g, SIZE), other = test_alloc (g, SIZE);
 
+  test_run_threads (1, free_in_thread, other);
+  ck_assert_uint_eq (atomic_load (&g->allocated), SIZE);
   vkgdr_close (g);
   test_fill (vkgdr_memory_get_host_ptr (mem), SIZE, 1);
   vkgdr_memory_flush (mem, 0, SIZE);
   assert_no_error ();
-  vkgdr_memory_free (mem);
-  assert_no_error ();
+  test_run_threads (1, free_in_thread, mem);
 }
 
 static void
@@ -115,93 +107,14 @@ alloc_and_free (void *g)
 {
   static size_t size;
 
-  vkgdr_memory_free (test_alloc (g, size += 97));
+  vkgdr_memory_free (test_alloc (g, size += 997));
 }
 
-TEST (thousand_leave_nothing)
+TEST (many_leave_nothing)
 {
   vkgdr_t g = test_open (0);
 
-  test_leaves_nothing (1000, alloc_and_free, g);
-  vkgdr_close (g);
-}
-
-/* --- both pointers ------------------------------------------------------- */
-
-/* Checks what the device has. */
-static void
-assert_device (CUdeviceptr device, unsigned int seed)
-{
-  uint8_t *bytes = calloc (1, SIZE);
-
-  assert_no_error ();
-  ck_assert_int_eq (
-      vkgdr_driver_load ()->cuMemcpyDtoH (bytes, device, SIZE), CUDA_SUCCESS);
-  ck_assert (test_matches (bytes, SIZE, seed));
-  free (bytes);
-}
-
-static const uint32_t coherence[] = { 0, VKGDR_OPEN_FORCE_NON_COHERENT_BIT };
-
-TEST_LOOP (host_and_device_share_bytes, N_ELEMENTS (coherence))
-{
-  vkgdr_t g = test_open (coherence[__i__]);
-  const vkgdr_cuda *cu = vkgdr_driver_load ();
-  vkgdr_memory_t mem = test_alloc (g, SIZE);
-  CUdeviceptr device = vkgdr_memory_get_device_ptr (mem);
-  uint8_t *host = vkgdr_memory_get_host_ptr (mem);
-  uint8_t *bytes = malloc (SIZE);
-
-  test_fill (host, SIZE, 1);
-  vkgdr_memory_flush (mem, 0, SIZE);
-  assert_device (device, 1);
-  test_fill (bytes, SIZE, 2);
-  vkgdr_copy_to_bar (host, bytes, SIZE, 0);
-  vkgdr_memory_flush (mem, 0, SIZE);
-  assert_device (device, 2);
-  test_fill (bytes, SIZE, 3);
-  /* A copy from pageable memory may return before it is complete. */
-  ck_assert_int_eq (cu->cuMemcpyHtoD (device, bytes, SIZE), CUDA_SUCCESS);
-  ck_assert_int_eq (cu->cuCtxSynchronize (), CUDA_SUCCESS);
-  vkgdr_memory_invalidate (mem, 0, SIZE);
-  assert_no_error ();
-  memset (bytes, 0, SIZE);
-  vkgdr_copy_from_bar (bytes, host, SIZE);
-  ck_assert (test_matches (bytes, SIZE, 3));
-  free (bytes);
-  vkgdr_memory_free (mem);
-  vkgdr_close (g);
-}
-
-TEST (a_descriptor_is_another_way_in)
-{
-  vkgdr_t g = test_open (0);
-  const vkgdr_cuda *cu = vkgdr_driver_load ();
-  vkgdr_memory_t mem = test_alloc (g, SIZE);
-  int before = test_count_fds (), fd = vkgdr_memory_get_fd (mem);
-  CUDA_EXTERNAL_MEMORY_HANDLE_DESC handle = {
-    .type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
-    .handle.fd = fd,
-    .size = SIZE,
-  };
-  CUDA_EXTERNAL_MEMORY_BUFFER_DESC buffer = { .size = SIZE };
-  CUexternalMemory external;
-  CUdeviceptr device;
-
-  ck_assert_int_ge (fd, 0);
-  ck_assert_int_eq (test_count_fds (), before + 1);
-  test_fill (vkgdr_memory_get_host_ptr (mem), SIZE, 4);
-  vkgdr_memory_flush (mem, 0, SIZE);
-  ck_assert_int_eq (
-      cu->cuImportExternalMemory (&external, &handle), CUDA_SUCCESS);
-  ck_assert_int_eq (
-      cu->cuExternalMemoryGetMappedBuffer (&device, external, &buffer),
-      CUDA_SUCCESS);
-  assert_device (device, 4);
-  ck_assert_int_eq (cu->cuMemFree (device), CUDA_SUCCESS);
-  ck_assert_int_eq (cu->cuDestroyExternalMemory (external), CUDA_SUCCESS);
-  ck_assert_int_eq (test_count_fds (), before);
-  vkgdr_memory_free (mem);
+  test_leaves_nothing (100, alloc_and_free, g);
   vkgdr_close (g);
 }
 
@@ -336,142 +249,7 @@ TEST_LOOP (coherent_memory_needs_no_call, N_ELEMENTS (functions))
   vkgdr_close (g);
 }
 
-/* --- failures ------------------------------------------------------------ */
-
-/* Expects that an allocation fails, and leaves nothing behind. */
-static void
-expect_failure (vkgdr_t g, const char *word, const char *result)
-{
-  vkgdr_device_info info;
-  int fds = test_count_fds ();
-
-  ck_assert_ptr_null (vkgdr_memory_alloc (g, SIZE, 0));
-  assert_error (word, result);
-  ck_assert_int_eq (test_count_fds (), fds);
-  vkgdr_get_device_info (g, &info);
-  ck_assert_uint_eq (info.allocated, 0);
-  ck_assert_uint_eq (info.n_allocations, 0);
-}
-
-static void
-expect_success (vkgdr_t g)
-{
-  int fds = test_count_fds ();
-  int maps = test_count_maps ();
-
-  vkgdr_memory_free (test_alloc (g, SIZE));
-  assert_no_error ();
-  ck_assert_int_eq (test_count_fds (), fds);
-  ck_assert_int_le (test_count_maps (), maps + 1);
-}
-
-/* Calls of CUDA and of Vulkan, and the error of each. */
-static const struct {
-  const char *call, *result;
-} calls[] = {
-  { "cuCtxGetCurrent", "CUDA_ERROR_OUT_OF_MEMORY" },
-  { "cuCtxGetDevice", "CUDA_ERROR_OUT_OF_MEMORY" },
-  { "cuImportExternalMemory", "CUDA_ERROR_OUT_OF_MEMORY" },
-  { "cuExternalMemoryGetMappedBuffer", "CUDA_ERROR_OUT_OF_MEMORY" },
-  { "vkAllocateMemory", "VK_ERROR_OUT_OF_DEVICE_MEMORY" },
-  { "vkMapMemory", "VK_ERROR_MEMORY_MAP_FAILED" },
-  { "vkGetMemoryFdKHR", "VK_ERROR_TOO_MANY_OBJECTS" },
-};
-
-TEST_LOOP (calls_fail, N_ELEMENTS (calls))
-{
-  const char *call = calls[__i__].call;
-  bool is_vulkan = call[0] == 'v';
-  char spec[128];
-  vkgdr_t g;
-
-  if (!is_vulkan && !test_use_software_device ())
-    return;
-  g = test_open (0);
-  g->has_budget = true; /* the error asks the driver for it */
-  expect_success (g);
-  snprintf (spec, sizeof (spec), "%s:1:%s", call, calls[__i__].result);
-  if (is_vulkan)
-    test_fail_vulkan (g, call);
-  else
-    test_fail (spec);
-  expect_failure (g, is_vulkan ? call : "cu", calls[__i__].result);
-  if (is_vulkan)
-    test_fail_vulkan (g, NULL);
-  else
-    test_fail (NULL);
-  expect_success (g);
-  vkgdr_close (g);
-}
-
-TEST (no_descriptor)
-{
-  vkgdr_t g = test_open (0);
-  vkgdr_memory_t mem = test_alloc (g, SIZE);
-
-  test_fail_vulkan (g, "vkGetMemoryFdKHR");
-  ck_assert_int_eq (vkgdr_memory_get_fd (mem), -1);
-  assert_error ("vkGetMemoryFdKHR", "ulimit");
-  test_fail_vulkan (g, NULL);
-  vkgdr_memory_free (mem);
-  vkgdr_close (g);
-}
-
-TEST (cuda_fails_by_environment)
-{
-  vkgdr_t g;
-
-  if (!test_use_software_device ())
-    return;
-  setenv ("SOFTCUDA_FAIL", "cuImportExternalMemory:1", 1);
-  g = test_open (0);
-  expect_failure (g, "cuImportExternalMemory", "CUDA_ERROR_UNKNOWN");
-  expect_success (g);
-  vkgdr_close (g);
-}
-
-TEST (the_first_error_counts)
-{
-  vkgdr_t g;
-
-  if (!test_use_software_device ())
-    return;
-  g = test_open (0);
-  test_fail ("cuExternalMemoryGetMappedBuffer:1:CUDA_ERROR_MAP_FAILED,"
-             "cuDestroyExternalMemory:1:CUDA_ERROR_LAUNCH_FAILED");
-  ck_assert_ptr_null (vkgdr_memory_alloc (g, SIZE, 0));
-  assert_error ("cuExternalMemoryGetMappedBuffer", "CUDA_ERROR_MAP_FAILED");
-  test_fail (NULL);
-  vkgdr_close (g);
-}
-
-/* Freeing without a current context pushes that of the memory. */
-static const char *const freeing[] = { "cuMemFree", "cuDestroyExternalMemory",
-  "cuCtxPushCurrent" };
-
-TEST_LOOP (freeing_fails, N_ELEMENTS (freeing))
-{
-  vkgdr_memory_t mem;
-  CUcontext context;
-  char spec[128];
-  vkgdr_t g;
-
-  if (!test_use_software_device ())
-    return;
-  g = test_open (0);
-  mem = test_alloc (g, SIZE);
-  vkgdr_driver_load ()->cuCtxPopCurrent (&context);
-  snprintf (
-      spec, sizeof (spec), "%s:1:CUDA_ERROR_LAUNCH_FAILED", freeing[__i__]);
-  test_fail (spec);
-  vkgdr_memory_free (mem);
-  assert_error (freeing[__i__], "CUDA_ERROR_LAUNCH_FAILED");
-  test_fail (NULL);
-  ck_assert_uint_eq (atomic_load (&g->allocated), 0);
-  vkgdr_driver_load ()->cuCtxPushCurrent (context);
-  expect_success (g);
-  vkgdr_close (g);
-}
+/* --- the end of the process ---------------------------------------------- */
 
 /* A function that is no longer mapped. */
 #define GONE(function, parameters) \

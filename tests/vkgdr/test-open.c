@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * test-open.c: tests that a device is opened, described and closed; that errors
- * say why a device cannot be opened; and that vkgdr_probe() says the same
+ * say why a device cannot be opened; that vkgdr_probe() says the same; and that
+ * VKGDR_DEBUG restricts the device
  */
 
 #include "util.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 
@@ -26,65 +28,51 @@ set_variable (const char *name, const char *value)
 
 /* --- devices that are opened --------------------------------------------- */
 
-TEST (by_device)
-{
-  vkgdr_t g = vkgdr_open (0, 0);
+/* How a device is opened, and what it is then: 0, 1, or -1 for either. */
+static const struct {
+  int device;
+  uint32_t flags;
+  const char *debug;
+  int coherent, cached;
+} devices[] = {
+  { 0, 0, "", -1, -1 },
+  { -1, VKGDR_OPEN_CURRENT_CONTEXT_BIT, "", -1, -1 },
+  { 0, VKGDR_OPEN_REQUIRE_COHERENT_BIT, "", 1, -1 },
+  { 0, VKGDR_OPEN_FORCE_NON_COHERENT_BIT, "", 0, -1 },
+  { 0, OPTIONAL, "", -1, -1 },
+  { 0, 0, "bar", -1, 0 },
+  { 0, 0, "non-coherent", 0, -1 },
+};
 
-  assert_no_error ();
-  ck_assert_ptr_nonnull (g);
-  vkgdr_close (g);
-  vkgdr_close (NULL);
-}
-
-TEST (by_current_context)
+TEST_LOOP (devices, N_ELEMENTS (devices))
 {
+  int coherent = devices[__i__].coherent, cached = devices[__i__].cached;
+  const char *reason, *remedy;
+  vkgdr_device_info info;
+  vkgdr_memory_t mem;
   vkgdr_t g;
 
+  setenv ("VKGDR_DEBUG", devices[__i__].debug, 1);
   test_enter_context ();
-  g = vkgdr_open (-1, VKGDR_OPEN_CURRENT_CONTEXT_BIT);
-  assert_no_error ();
-  ck_assert_int_eq (g->cu_device, 0);
-  vkgdr_close (g);
-}
-
-TEST (coherent_if_required)
-{
-  vkgdr_t g = vkgdr_open (0, VKGDR_OPEN_REQUIRE_COHERENT_BIT);
-  vkgdr_device_info info;
-
-  if (!g) { /* some machines have no device */
+  g = vkgdr_open (devices[__i__].device, devices[__i__].flags);
+  if (!g && coherent == 1) { /* some machines have no such device */
     assert_error ("host-coherent");
     return;
   }
+  assert_no_error ();
+  ck_assert_int_eq (g->cu_device, 0);
   vkgdr_get_device_info (g, &info);
-  ck_assert (info.coherent);
-  ck_assert_uint_ne (info.memory_types[info.memory_type].flags
-                         & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
-      0);
-  vkgdr_close (g);
-}
-
-TEST (non_coherent_if_forced)
-{
-  vkgdr_t g = vkgdr_open (0, VKGDR_OPEN_FORCE_NON_COHERENT_BIT);
-  vkgdr_device_info info;
-
-  vkgdr_get_device_info (g, &info);
-  ck_assert (!info.coherent);
-  vkgdr_close (g);
-}
-
-TEST (a_window_is_no_obstacle)
-{
-  vkgdr_t g = test_open (OPTIONAL);
-  const char *reason, *remedy;
-
+  ck_assert (coherent < 0 || info.coherent == coherent);
+  ck_assert (cached < 0 || info.host_cached == cached);
   ck_assert_int_eq (
       vkgdr_get_window_obstacle (g, &reason, &remedy), VKGDR_OBSTACLE_NONE);
   ck_assert_str_eq (reason, "");
   ck_assert_str_eq (remedy, "");
-  vkgdr_memory_free (test_alloc (g, 4096));
+  mem = test_alloc (g, 4096);
+  ck_assert_int_eq (vkgdr_memory_is_coherent (mem), info.coherent);
+  vkgdr_memory_free (mem);
   vkgdr_close (g);
+  vkgdr_close (NULL);
 }
 
 static void
@@ -146,30 +134,6 @@ TEST (is_described)
   ck_assert_str_eq (probed.vulkan_driver, info.vulkan_driver);
   ck_assert_mem_eq (probed.uuid, info.uuid, sizeof (info.uuid));
   ck_assert_uint_eq (probed.window_size, info.window_size);
-  vkgdr_close (g);
-}
-
-static void
-assert_allocated (vkgdr_t g, uint64_t bytes, uint64_t n)
-{
-  vkgdr_device_info info;
-
-  vkgdr_get_device_info (g, &info);
-  ck_assert_uint_eq (info.allocated, bytes);
-  ck_assert_uint_eq (info.n_allocations, n);
-  ck_assert_uint_ge (info.window_usage, bytes);
-}
-
-TEST (info_follows_allocations)
-{
-  vkgdr_t g = test_open (0);
-  vkgdr_memory_t a = test_alloc (g, 1000), b = test_alloc (g, 234);
-
-  assert_allocated (g, 1234, 2);
-  vkgdr_memory_free (a);
-  assert_allocated (g, 234, 1);
-  vkgdr_memory_free (b);
-  assert_allocated (g, 0, 0);
   vkgdr_close (g);
 }
 
@@ -243,25 +207,6 @@ static const struct {
       "device-local and host-visible", "Resizable BAR", "" },
 };
 
-TEST_LOOP (obstacles, N_ELEMENTS (obstacles))
-{
-  bool has_vulkan = obstacles[__i__].known == VULKAN_DEVICE;
-  vkgdr_device_info info;
-
-  memset (&info, 0xff, sizeof (info));
-  set_variable (obstacles[__i__].variable, obstacles[__i__].value);
-  ck_assert_int_eq (
-      vkgdr_probe (obstacles[__i__].device, &info), obstacles[__i__].obstacle);
-  assert_error (obstacles[__i__].reason);
-  ck_assert_int_eq (
-      info.cuda_driver_version >= 10000, obstacles[__i__].known >= CUDA_DRIVER);
-  ck_assert_int_eq (info.name[0] != 0, obstacles[__i__].known >= CUDA_DEVICE);
-  ck_assert_int_eq (info.vulkan_driver[0] != 0, has_vulkan);
-  ck_assert_int_eq (info.n_memory_types > 0, has_vulkan);
-  ck_assert_uint_eq (info.window_size, 0);
-  ck_assert_uint_eq (info.window_budget, 0);
-}
-
 /* Memory with a host pointer fails with the same reason and remedy, but CUDA
  * works. */
 static void
@@ -280,35 +225,55 @@ use_without_window (vkgdr_t g, const char *reason, const char *remedy)
   ck_assert_int_eq (cu->cuMemFree (pointer), CUDA_SUCCESS);
 }
 
-/* VKGDR_DEBUG=no-vulkan also applies to a process that has used Vulkan. */
-TEST_LOOP (opens_without_window, N_ELEMENTS (obstacles))
+/* Opens a device without a window, with words of the reason and the remedy. */
+static void
+open_without_window (
+    vkgdr_obstacle obstacle, const char *reason_word, const char *remedy_word)
 {
-  const char *reason_word = obstacles[__i__].reason;
-  const char *remedy_word = obstacles[__i__].remedy, *reason, *remedy;
-  bool hides_vulkan = strcmp (obstacles[__i__].value, "bar,no-vulkan") == 0;
-  vkgdr_t g, with_window = hides_vulkan ? test_open (0) : NULL;
+  vkgdr_t g = vkgdr_open (0, OPTIONAL);
+  const char *reason, *remedy;
   vkgdr_device_info info;
 
-  set_variable (obstacles[__i__].variable, obstacles[__i__].value);
-  if (!remedy_word)
-    return;
-  ck_assert_ptr_null (vkgdr_open (0, 0));
-  assert_error (reason_word, remedy_word, obstacles[__i__].more);
-  g = vkgdr_open (0, OPTIONAL);
   assert_no_error ();
-  ck_assert_int_eq (
-      vkgdr_get_window_obstacle (g, NULL, NULL), obstacles[__i__].obstacle);
-  vkgdr_get_window_obstacle (g, &reason, &remedy);
+  ck_assert_int_eq (vkgdr_get_window_obstacle (g, &reason, &remedy), obstacle);
   ck_assert_msg (strstr (reason, reason_word), "reason: %s", reason);
   ck_assert_msg (strstr (remedy, remedy_word), "remedy: %s", remedy);
   ck_assert_msg (!strstr (reason, remedy), "reason: %s", reason);
   vkgdr_get_device_info (g, &info);
   ck_assert_str_ne (info.name, "");
-  ck_assert_uint_eq (info.window_size + info.window_budget, 0);
-  ck_assert_uint_eq (info.window_usage, 0);
+  ck_assert_uint_eq (
+      info.window_size + info.window_budget + info.window_usage, 0);
   ck_assert (!info.coherent && !info.host_cached);
   use_without_window (g, reason_word, remedy_word);
   vkgdr_close (g);
+}
+
+/* VKGDR_DEBUG=no-vulkan also applies to a process that has used Vulkan. */
+TEST_LOOP (obstacles, N_ELEMENTS (obstacles))
+{
+  const char *reason = obstacles[__i__].reason;
+  const char *remedy = obstacles[__i__].remedy;
+  bool hides_vulkan = strcmp (obstacles[__i__].value, "bar,no-vulkan") == 0;
+  bool has_vulkan = obstacles[__i__].known == VULKAN_DEVICE;
+  vkgdr_t with_window = hides_vulkan ? test_open (0) : NULL;
+  vkgdr_device_info info;
+
+  memset (&info, 0xff, sizeof (info));
+  set_variable (obstacles[__i__].variable, obstacles[__i__].value);
+  ck_assert_int_eq (
+      vkgdr_probe (obstacles[__i__].device, &info), obstacles[__i__].obstacle);
+  assert_error (reason);
+  ck_assert_int_eq (
+      info.cuda_driver_version >= 10000, obstacles[__i__].known >= CUDA_DRIVER);
+  ck_assert_int_eq (info.name[0] != 0, obstacles[__i__].known >= CUDA_DEVICE);
+  ck_assert_int_eq (info.vulkan_driver[0] != 0, has_vulkan);
+  ck_assert_int_eq (info.n_memory_types > 0, has_vulkan);
+  ck_assert_uint_eq (info.window_size + info.window_budget, 0);
+  if (remedy) {
+    ck_assert_ptr_null (vkgdr_open (0, 0));
+    assert_error (reason, remedy, obstacles[__i__].more);
+    open_without_window (obstacles[__i__].obstacle, reason, remedy);
+  }
   vkgdr_close (with_window);
 }
 
@@ -415,6 +380,116 @@ TEST (driver_without_uuid)
   test_fail (NULL);
 }
 
+/* --- VKGDR_DEBUG ---------------------------------------------------------- */
+
+/* Values of VKGDR_DEBUG, and bar, window, non_coherent, no_window and
+ * no_vulkan, or NULL if the value is refused. */
+static const struct {
+  const char *text, *words;
+} texts[] = {
+  { NULL, "0 0 0 0 0" },
+  { "", "0 0 0 0 0" },
+  { "bar", "1 0 0 0 0" },
+  { "non-coherent", "0 0 1 0 0" },
+  { "bar,non-coherent", "1 0 1 0 0" },
+  { "non-coherent,bar=16M", "1 16777216 1 0 0" },
+  { "bar=1", "1 1 0 0 0" },
+  { "bar=3k", "1 3072 0 0 0" },
+  { "bar=2G,", "1 2147483648 0 0 0" },
+  { "no-window", "0 0 0 1 0" },
+  { "no-vulkan", "0 0 0 0 1" },
+  { "bar,no-vulkan", "1 0 0 0 1" },
+  { "bar=0", NULL },
+  { "bar=", NULL },
+  { "bar=M", NULL },
+  { "bar=-1", NULL },
+  { "bar=1MB", NULL },
+  { "bar=1T", NULL },
+  { "bar=0x10", NULL },
+  { "bar=99999999999999999999", NULL },
+  { "bar=18446744073709551615G", NULL },
+  { "Bar", NULL },
+  { "bars", NULL },
+  { "coherent", NULL },
+  { "bar;non-coherent", NULL },
+};
+
+TEST (words_are_read)
+{
+  vkgdr_debug debug;
+  char words[64];
+  size_t i;
+
+  for (i = 0; i < N_ELEMENTS (texts); i++) {
+    if (!vkgdr_debug_parse (texts[i].text, &debug)) {
+      ck_assert_msg (!texts[i].words, "VKGDR_DEBUG=%s", texts[i].text);
+      assert_error ("VKGDR_DEBUG", "unknown");
+      continue;
+    }
+    snprintf (words, sizeof (words), "%d %llu %d %d %d", debug.bar,
+        (unsigned long long) debug.window, debug.non_coherent, debug.no_window,
+        debug.no_vulkan);
+    ck_assert_str_eq (words, texts[i].words);
+  }
+}
+
+TEST (a_full_window_says_how_full)
+{
+  const size_t mega = 1 << 20;
+  vkgdr_memory_t a, b, c;
+  vkgdr_device_info info;
+  vkgdr_t first, second;
+
+  setenv ("VKGDR_DEBUG", "bar=16M", 1);
+  first = test_open (0);
+  second = test_open (0);
+  vkgdr_get_device_info (first, &info);
+  ck_assert_uint_eq (info.window_size, 16 * mega);
+  ck_assert_uint_eq (info.window_budget, 16 * mega);
+  ck_assert_uint_eq (info.window_usage, 0);
+
+  a = test_alloc (first, 6 * mega);
+  b = test_alloc (first, 4 * mega);
+  ck_assert_ptr_null (vkgdr_memory_alloc (first, 6 * mega + 1, 0));
+  assert_error ("6291457 bytes", "VK_ERROR_OUT_OF_DEVICE_MEMORY",
+      "window has 16777216 bytes", "uses 10485760 in 2 allocations",
+      "10485760 of at most 16777216", "Resizable BAR", "smaller pools");
+
+  /* All handles share one window. */
+  ck_assert_ptr_null (vkgdr_memory_alloc (second, 6 * mega + 1, 0));
+  assert_error ("uses 0 in 0 allocations", "10485760 of at most 16777216");
+  c = test_alloc (second, 6 * mega);
+  vkgdr_get_device_info (second, &info);
+  ck_assert_uint_eq (info.allocated, 6 * mega);
+  ck_assert_uint_eq (info.window_usage, 16 * mega);
+  ck_assert_ptr_null (vkgdr_memory_alloc (second, 1, 0));
+
+  vkgdr_memory_free (a);
+  vkgdr_memory_free (b);
+  vkgdr_memory_free (c);
+  vkgdr_memory_free (test_alloc (second, 16 * mega));
+  vkgdr_get_device_info (first, &info);
+  ck_assert_uint_eq (info.window_usage, 0);
+  vkgdr_close (first);
+  vkgdr_close (second);
+}
+
+TEST (a_failure_takes_none_of_the_window)
+{
+  vkgdr_device_info info;
+  vkgdr_t g;
+
+  setenv ("VKGDR_DEBUG", "bar=1M", 1);
+  g = test_open (0);
+  test_fail_vulkan (g, "vkAllocateMemory");
+  ck_assert_ptr_null (vkgdr_memory_alloc (g, 1 << 20, 0));
+  vkgdr_get_device_info (g, &info);
+  ck_assert_uint_eq (info.window_usage, 0);
+  test_fail_vulkan (g, NULL);
+  vkgdr_memory_free (test_alloc (g, 1 << 20));
+  vkgdr_close (g);
+}
+
 /* --- nothing is left ----------------------------------------------------- */
 
 static void
@@ -425,7 +500,7 @@ open_and_close (void *data)
 }
 
 static void
-open_without_window (void *data)
+open_with_window_optional (void *data)
 {
   vkgdr_close (vkgdr_open (0, OPTIONAL));
   assert_no_error ();
@@ -457,7 +532,7 @@ static const struct {
   const char *debug;
 } repeated[] = {
   { open_and_close, "" },
-  { open_without_window, "no-window" },
+  { open_with_window_optional, "no-window" },
   { fail_to_open, "" },
   { probe, "" },
 };

@@ -60,74 +60,6 @@ TEST (no_thread_is_an_error)
   vkgdr_close (g);
 }
 
-/* --- the thread ---------------------------------------------------------- */
-
-static void
-tell_thread (void *data)
-{
-  *(pthread_t *) data = pthread_self ();
-}
-
-static pthread_t
-get_thread (vkgdr_vulkan_thread *thread)
-{
-  pthread_t id = pthread_self ();
-
-  ck_assert (vkgdr_vulkan_thread_run (thread, tell_thread, &id));
-  return id;
-}
-
-static int n_calls; /* not atomic: the thread runs one call at a time */
-
-static void
-count (void *data)
-{
-  n_calls++;
-}
-
-static void *
-call_often (void *own)
-{
-  vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
-  int i;
-
-  for (i = 0; i < 1000; i++)
-    vkgdr_vulkan_thread_run (thread, count, NULL);
-  ck_assert (pthread_equal (*(pthread_t *) own, get_thread (thread)));
-  vkgdr_vulkan_thread_unref (thread);
-  return NULL;
-}
-
-TEST (all_callers_share_it)
-{
-  vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
-  pthread_t own = get_thread (thread);
-
-  ck_assert (!pthread_equal (own, pthread_self ()));
-  test_run_threads (4, call_often, &own);
-  ck_assert_int_eq (n_calls, 4000);
-  vkgdr_vulkan_thread_unref (thread);
-}
-
-static void
-add_to_error (void *data)
-{
-  vkgdr_error_set ("%s, second", vkgdr_error_peek ());
-}
-
-TEST (errors_are_the_callers)
-{
-  vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
-
-  vkgdr_error_set_remedy ("remedy", "first");
-  vkgdr_vulkan_thread_run (thread, add_to_error, NULL);
-  ck_assert_str_eq (vkgdr_error_peek (), "first: remedy, second");
-  vkgdr_error_clear ();
-  get_thread (thread);
-  assert_no_error ();
-  vkgdr_vulkan_thread_unref (thread);
-}
-
 static void
 get_signals (void *data)
 {
@@ -152,12 +84,6 @@ TEST (signals_go_to_other_threads)
 
 /* --- devices ------------------------------------------------------------- */
 
-static void
-tell_task (void *data)
-{
-  snprintf (data, PATH_MAX, "/proc/self/task/%d", (int) gettid ());
-}
-
 /* The system still lists a thread for a moment after pthread_join(). */
 static bool
 ends (const char *task)
@@ -169,31 +95,31 @@ ends (const char *task)
   return access (task, F_OK) != 0;
 }
 
+static void
+tell_task (void *data)
+{
+  snprintf (data, PATH_MAX, "/proc/self/task/%d", (int) gettid ());
+}
+
+/* All devices with a window share one thread. */
 TEST (it_lives_as_long_as_a_device)
 {
-  vkgdr_t first = test_open (0), second = test_open (0);
+  vkgdr_t first = test_open (0), second = test_open (0), other;
   char task[PATH_MAX];
 
+  setenv ("VKGDR_DEBUG", "no-vulkan", 1);
+  other = test_open (VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
+  ck_assert_ptr_null (other->vulkan_thread);
   ck_assert_ptr_eq (first->vulkan_thread, second->vulkan_thread);
   vkgdr_vulkan_thread_run (first->vulkan_thread, tell_task, task);
   vkgdr_close (first);
   ck_assert_int_eq (access (task, F_OK), 0);
   vkgdr_close (second);
   ck_assert (ends (task));
+  vkgdr_close (other);
 }
 
-TEST (without_window_there_is_none)
-{
-  vkgdr_t g;
-
-  setenv ("VKGDR_DEBUG", "no-vulkan", 1);
-  test_enter_context ();
-  g = vkgdr_open (0, VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
-  assert_no_error ();
-  ck_assert_ptr_null (g->vulkan_thread);
-  vkgdr_close (g);
-}
-
+static int n_calls; /* not atomic: the thread runs one call at a time */
 static vkgdr_vk real;
 static pthread_t application;
 
@@ -281,82 +207,47 @@ TEST (no_other_thread_calls_vulkan)
 
 /* --- fork ---------------------------------------------------------------- */
 
-/* Runs @function in a child. It must end within the time limit of the test. The
- * child kills itself: at a normal end, Valgrind would report memory that the
- * parent's drivers have allocated, and that the child cannot free. */
 static void
-in_child (void (*function) (void *), void *data)
+use_in_child (vkgdr_t g, vkgdr_memory_t memory)
 {
+  char task[PATH_MAX];
+#ifndef __SANITIZE_THREAD__ /* it does not support threads of such a child */
+  vkgdr_vulkan_thread *own = vkgdr_vulkan_thread_ref ();
+
+  if (!own || own == g->vulkan_thread)
+    _exit (1);
+#endif
+  if (vkgdr_vulkan_thread_run (g->vulkan_thread, tell_task, task)
+      || !strstr (vkgdr_error_peek (), "forked"))
+    _exit (2);
+  vkgdr_memory_free (memory);
+  vkgdr_close (g);
+#ifndef __SANITIZE_THREAD__
+  if (!vkgdr_vulkan_thread_run (own, tell_task, task))
+    _exit (3);
+  vkgdr_vulkan_thread_unref (own);
+#endif
+}
+
+/* A child does not wait for the thread, which it does not have. It can start
+ * one of its own, and close a device of the parent. The child kills itself: at
+ * a normal end, Valgrind would report memory that the parent's drivers have
+ * allocated, and that the child cannot free. */
+TEST (a_child_can_close_a_device)
+{
+  vkgdr_t g = test_open (0);
+  vkgdr_memory_t memory = test_alloc (g, SIZE);
   int status = -1;
   pid_t pid = fork ();
 
   ck_assert_int_ge (pid, 0);
   if (pid == 0) {
-    function (data);
+    use_in_child (g, memory);
     raise (SIGKILL);
   }
   ck_assert_int_eq (waitpid (pid, &status, 0), pid);
   ck_assert_msg (WIFSIGNALED (status) && WTERMSIG (status) == SIGKILL,
       "the child has ended with %#x", status);
-}
-
-static void
-use_in_child (void *thread)
-{
-  pthread_t id = pthread_self ();
-
-  if (vkgdr_vulkan_thread_run (thread, tell_thread, &id))
-    _exit (1);
-  if (!strstr (vkgdr_error_peek (), "forked"))
-    _exit (2);
-  vkgdr_vulkan_thread_unref (thread);
-}
-
-static void
-start_in_child (void *thread)
-{
-  vkgdr_vulkan_thread *own = vkgdr_vulkan_thread_ref ();
-  pthread_t id = pthread_self ();
-
-  if (!own || own == thread)
-    _exit (3);
-  if (!vkgdr_vulkan_thread_run (own, tell_thread, &id)
-      || pthread_equal (id, pthread_self ()))
-    _exit (4);
-  vkgdr_vulkan_thread_unref (thread);
-  if (!vkgdr_vulkan_thread_run (own, tell_thread, &id))
-    _exit (5);
-  vkgdr_vulkan_thread_unref (own);
-}
-
-TEST (a_child_does_not_wait_for_it)
-{
-  vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
-
-  in_child (use_in_child, thread);
-#ifndef __SANITIZE_THREAD__ /* it does not support threads of such a child */
-  in_child (start_in_child, thread);
-#endif
-  ck_assert (!pthread_equal (get_thread (thread), pthread_self ()));
-  vkgdr_vulkan_thread_unref (thread);
-}
-
-static void
-close_in_child (void *data)
-{
-  void **both = data;
-
-  vkgdr_memory_free (both[1]);
-  vkgdr_close (both[0]);
-}
-
-TEST (a_child_can_close_a_device)
-{
-  vkgdr_t g = test_open (0);
-  vkgdr_memory_t memory = test_alloc (g, SIZE);
-  void *both[] = { g, memory };
-
-  in_child (close_in_child, both);
   memset (vkgdr_memory_get_host_ptr (memory), 1, SIZE);
   vkgdr_memory_free (memory);
   assert_no_error ();

@@ -82,20 +82,37 @@ test_use_software_device (void)
   return test_use_software () && try_device_in_child () != EXIT_SKIP;
 }
 
-void
-test_fail (const char *spec)
+static void *
+find_in_softcuda (const char *name)
 {
-  CUresult (*make_fail) (const char *spec);
   char path[4200];
-  void *handle;
+  void *handle, *function;
 
   software_path (path, sizeof (path));
   handle = dlopen (path, RTLD_NOW | RTLD_NOLOAD);
   ck_assert_ptr_nonnull (handle);
-  make_fail = (CUresult (*) (const char *)) dlsym (handle, "softcudaFail");
-  ck_assert_ptr_nonnull (make_fail);
-  ck_assert_int_eq (make_fail (spec), CUDA_SUCCESS);
+  function = dlsym (handle, name);
+  ck_assert_ptr_nonnull (function);
   dlclose (handle);
+  return function;
+}
+
+void
+test_fail (const char *spec)
+{
+  CUresult (*make_fail) (const char *spec);
+
+  *(void **) &make_fail = find_in_softcuda ("softcudaFail");
+  ck_assert_int_eq (make_fail (spec), CUDA_SUCCESS);
+}
+
+unsigned long
+test_count_calls (const char *name)
+{
+  unsigned long (*count) (const char *name);
+
+  *(void **) &count = find_in_softcuda ("softcudaCountCalls");
+  return count (name);
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL

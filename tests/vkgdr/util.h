@@ -41,6 +41,9 @@ bool test_use_software_device (void);
  * NULL, calls succeed again. */
 void test_fail (const char *spec);
 
+/* Returns the number of calls of a function of softcuda. */
+unsigned long test_count_calls (const char *name);
+
 /* Makes a function of Vulkan fail: vkAllocateMemory, vkMapMemory or
  * vkGetMemoryFdKHR. If @name is NULL, all succeed again. */
 void test_fail_vulkan (vkgdr_t g, const char *name);
