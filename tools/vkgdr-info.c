@@ -16,6 +16,16 @@
 
 #define EXIT_USAGE 2
 
+static gboolean show_json, show_version;
+
+static const GOptionEntry entries[] = {
+  { "json", 0, 0, G_OPTION_ARG_NONE, &show_json,
+      "Write JSON: sizes are bytes, and unknown values are null", NULL },
+  { "version", 0, 0, G_OPTION_ARG_NONE, &show_version, "Show the version",
+      NULL },
+  { NULL },
+};
+
 #define SUMMARY \
   "Tells for each CUDA device what it is, how large the window is that the\n" \
   "CPU can write through, whether it can be used, and if not, what to do."
@@ -32,46 +42,47 @@
   "2 if an argument is unknown."
 
 /* Prints the help and exits if the user asks for it. */
-static gboolean
-parse_options (
-    gboolean *json, gboolean *version, int *argc, char ***argv, GError **error)
+static void
+parse_options (int argc, char **argv)
 {
-  const GOptionEntry entries[] = {
-    { "json", 0, 0, G_OPTION_ARG_NONE, json,
-        "Write JSON: sizes are bytes, and unknown values are null", NULL },
-    { "version", 0, 0, G_OPTION_ARG_NONE, version, "Show the version", NULL },
-    { NULL },
-  };
   GOptionContext *context = g_option_context_new (NULL);
-  gboolean ok;
+  GError *error = NULL;
 
   g_option_context_set_summary (context, SUMMARY);
   g_option_context_set_description (context, DESCRIPTION);
   g_option_context_add_main_entries (context, entries, NULL);
-  ok = g_option_context_parse (context, argc, argv, error);
+  if (g_option_context_parse (context, &argc, &argv, &error) && argc > 1)
+    g_set_error (&error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
+        "unknown argument \"%s\"", argv[1]);
   g_option_context_free (context);
-  if (!ok || *argc == 1)
-    return ok;
-  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
-      "unknown argument \"%s\"", (*argv)[1]);
-  return FALSE;
+  if (!error)
+    return;
+  fprintf (stderr, "vkgdr-info: %s\nSee vkgdr-info --help.\n", error->message);
+  exit (EXIT_USAGE);
 }
 
-static int
-show (gboolean json)
+int
+main (int argc, char **argv)
 {
-  JsonNode *root = json_node_new (JSON_NODE_OBJECT);
+  JsonNode *root;
   gboolean usable;
   gchar *text;
 
+  setlocale (LC_CTYPE, "");
+  parse_options (argc, argv);
+  if (show_version) {
+    puts ("vkgdr-info " VKGDR_VERSION);
+    return EXIT_SUCCESS;
+  }
   /* No plugin is needed, so GStreamer does not have to read its registry. */
   g_setenv ("GST_REGISTRY_DISABLE", "yes", TRUE);
   gst_init (NULL, NULL);
   gst_vkgdr_init ();
+  root = json_node_new (JSON_NODE_OBJECT);
   json_node_take_object (root, info_collect (&usable));
-  text = json ? json_to_string (root, TRUE)
-              : info_to_text (json_node_get_object (root));
-  printf (json ? "%s\n" : "%s", text);
+  text = show_json ? json_to_string (root, TRUE)
+                   : info_to_text (json_node_get_object (root));
+  printf (show_json ? "%s\n" : "%s", text);
   g_free (text);
   json_node_unref (root);
   if (fflush (stdout) != 0 || ferror (stdout)) {
@@ -79,24 +90,4 @@ show (gboolean json)
     return EXIT_FAILURE;
   }
   return usable ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-int
-main (int argc, char **argv)
-{
-  gboolean json = FALSE, version = FALSE;
-  GError *error = NULL;
-
-  setlocale (LC_CTYPE, "");
-  if (!parse_options (&json, &version, &argc, &argv, &error)) {
-    fprintf (
-        stderr, "vkgdr-info: %s\nSee vkgdr-info --help.\n", error->message);
-    g_error_free (error);
-    return EXIT_USAGE;
-  }
-  if (version) {
-    puts ("vkgdr-info " VKGDR_VERSION);
-    return EXIT_SUCCESS;
-  }
-  return show (json);
 }

@@ -154,11 +154,9 @@ take_facts (GVariant *facts)
 
 /* Returns: (transfer full) */
 static JsonObject *
-make_device (const Case *c, const InfoProbe *probe)
+make_device (const Case *c)
 {
-  guint64 window = g_str_has_prefix (probe->obstacle, "none")
-                       ? c->window ? c->window : 24 * GIB
-                       : 0;
+  guint64 window = c->obstacle ? 0 : c->window ? c->window : 24 * GIB;
   guint64 budget = c->budget ? c->budget : window;
 
   return take_facts (g_variant_new_parsed (
@@ -242,17 +240,19 @@ GST_START_TEST (test_case)
                     && (g_str_has_prefix (c->obstacle, "vulkan")
                         || strcmp (c->obstacle, "no-window") == 0
                         || strcmp (c->obstacle, "export") == 0);
-  InfoProbe probe = { c->obstacle ? c->obstacle : "none",
-    c->trial                 ? c->trial
-    : staged || !c->obstacle ? "passed"
-                             : "none",
-    staged ? OF_LIBRARY : NULL };
+  const gchar *trial = c->trial                 ? c->trial
+                       : staged || !c->obstacle ? "passed"
+                                                : "none";
+  JsonObject *probe = take_facts (g_variant_new_parsed (
+      "{'obstacle': <%s>, 'trial': <%s>, 'remedy': <%ms>}",
+      c->obstacle ? c->obstacle : "none", trial, staged ? OF_LIBRARY : NULL));
   JsonObject *report = make_machine (c);
-  JsonObject *device = c->no_device ? NULL : make_device (c, &probe);
+  JsonObject *device = c->no_device ? NULL : make_device (c);
 
-  info_judge (report, device, &probe);
+  info_judge (report, device, probe);
   check (
       c, json_object_get_object_member (device ? device : report, "verdict"));
+  json_object_unref (probe);
   if (device)
     json_object_unref (device);
   json_object_unref (report);

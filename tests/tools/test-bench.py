@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests of vkgdr-bench on the software device: its output, not its figures.
 
-    test-bench.py VKGDR-BENCH VKGDR-INFO VKGDR-PLOT NO-STREAM-THREADS [unittest's arguments]
+    test-bench.py VKGDR-BENCH VKGDR-PLOT [unittest's arguments]
 
 Runs the program as a user does, and checks its output, its files and its exit status.
-NO-STREAM-THREADS is a library that refuses the second thread of several streams. The
-test is skipped if vkgdr-info reports that no device can be used.
 """
 
 import importlib.util
@@ -21,9 +19,9 @@ import tempfile
 import time
 import unittest
 
-BENCH, INFO, PLOT, NO_THREADS = sys.argv[1:5]
+BENCH, PLOT = sys.argv[1:3]
 
-QUICK = ("--quick", "--seconds", "0.05", "--repeat", "1")
+QUICK = ("--quick", "--seconds", "0.05")
 SECTIONS = (
     "process loops frames streams roundtrip download buffers overhead chain effect convert"
     " convert-kernel change cuda tensors tensor-kernel ipc ipc-delay".split()
@@ -33,41 +31,30 @@ DIFFERENCES = "process overhead chain change tensor-kernel ipc-delay".split()
 WITH_SANITIZER = bool(os.environ.get("WITH_SANITIZER"))
 
 
-def bench(*args, **environment):
-    return subprocess.run(
-        [BENCH, *args],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=dict(os.environ, **environment),
-        encoding="utf-8",
-        timeout=240,
-        check=False,
-    )
-
-
-def setUpModule():
-    info = subprocess.run([INFO], stdout=subprocess.PIPE, check=False)
-    if info.returncode != 0:
-        raise unittest.SkipTest("vkgdr-info finds no device that can be used")
+def bench(*args, program=BENCH, stdout=subprocess.PIPE, **environment):
+    return subprocess.run([program, *args], stdout=stdout, stderr=subprocess.PIPE,
+                          env=dict(os.environ, **environment), encoding="utf-8", timeout=240,
+                          check=False)
 
 
 class Case(unittest.TestCase):
-    def check_positive(self, *values):
-        for value in values:
-            self.assertTrue(math.isfinite(value) and value > 0, value)
-
-    def check_order(self, summary):
-        self.assertLessEqual(summary["min"], summary["median"])
-        self.assertLessEqual(summary["median"], summary["max"])
-
     def run_json(self, *args, **environment):
         run = bench(*args, *QUICK, "--json", **environment)
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertNotRegex(run.stderr, "CRITICAL|WARNING")
         return json.loads(run.stdout)
 
-    def run_section(self, sections, *args, **environment):
-        return self.run_json("pipelines", "--section", sections, *args, **environment)
+    def check_comparisons(self, case):
+        """Ratios or differences of samples of the same repetition"""
+        samples = {v["id"]: v.get("samples") for v in case["variants"]}
+        self.assertEqual("differences" in case, case["section"] in DIFFERENCES)
+        for entry in case["differences"] if "differences" in case else case["ratios"]:
+            # The difference of two percentiles has no meaning.
+            self.assertNotIn("p99", entry["to"])
+            pairs = zip(samples[entry["of"]], samples[entry["to"]])
+            both = [a - b if "differences" in case else a / b for a, b in pairs]
+            self.assertEqual((entry["min"], entry["median"], entry["max"]),
+                             (min(both), statistics.median(both), max(both)))
 
 
 class All(Case):
@@ -79,19 +66,18 @@ class All(Case):
         cls.addClassCleanup(cls.folder.cleanup)
         cls.save = os.path.join(cls.folder.name, "save.json")
         began = time.monotonic()
-        cls.run_of_all = bench("all", "--quick", "--repeat", "2", "--json", "--save", cls.save)
+        cls.run_of_all = bench("all", *QUICK, "--json", "--save", cls.save)
         cls.took = time.monotonic() - began
         if cls.run_of_all.returncode != 0:
             raise AssertionError(cls.run_of_all.stderr)
         cls.results = json.loads(cls.run_of_all.stdout)
+        cls.cases = cls.results["pipelines"]
 
     def test_output(self):
         with open(self.save, encoding="utf-8") as file:
             self.assertEqual(json.load(file), self.results)
         self.assertNotIn("\r", self.run_of_all.stderr)  # progress is for terminals
         self.assertLess(self.took, 200)
-
-    def test_machine(self):
         machine = self.results["machine"]
         self.assertIs(machine["software"], True)
         for field in ("name uuid cuda-driver vulkan-driver gstreamer cudaupload cpu copy-isa kernel"
@@ -111,16 +97,14 @@ class All(Case):
             self.assertGreaterEqual(len(sizes), 2)
             self.assertEqual(sizes, sorted(set(sizes)))
             for point in curve["points"]:
-                for unit in "us", "GB/s":
-                    with self.subTest(curve=curve["id"], bytes=point["bytes"], unit=unit):
-                        self.check_positive(*point[unit].values())
-                        self.check_order(point[unit])
+                us, rate = point["us"]["median"], point["GB/s"]["median"]
+                self.assertAlmostEqual(us * rate * 1e3 / point["bytes"], 1)
 
     def test_pipelines(self):
-        self.assertEqual(list(dict.fromkeys(c["section"] for c in self.results["pipelines"])),
-                         SECTIONS)
-        for case in self.results["pipelines"]:
+        self.assertEqual(list(dict.fromkeys(c["section"] for c in self.cases)), SECTIONS)
+        for case in self.cases:
             self.assertNotEqual(case["table"], case["section"], "the table has no title")
+            self.check_comparisons(case)
             for variant in case["variants"]:
                 with self.subTest(case=case["id"], variant=variant["id"]):
                     if "error" in variant and WITH_SANITIZER \
@@ -129,44 +113,27 @@ class All(Case):
                     if "error" in variant:  # may not be installed
                         self.assertRegex(variant["error"], "^not installed$|1.24 or later")
                         continue
-                    self.assertEqual(len(variant["samples"]), 2)
-                    self.assertEqual(variant["median"], statistics.median(variant["samples"]))
-                    self.check_order(variant)
+                    (sample,) = variant["samples"]
+                    self.assertTrue(math.isfinite(sample))
                     if case["section"] != "change":
-                        self.check_positive(*variant["samples"])
-
-    def test_comparisons(self):
-        """Ratios or differences of samples of the same repetition"""
-        for case in self.results["pipelines"]:
-            samples = {v["id"]: v.get("samples") for v in case["variants"]}
-            self.assertEqual("differences" in case, case["section"] in DIFFERENCES)
-            self.assertNotEqual("differences" in case, "ratios" in case)
-            for entry in case.get("differences", case.get("ratios")):
-                with self.subTest(case=case["id"], to=entry["to"]):
-                    # The difference of two percentiles has no meaning.
-                    self.assertNotIn("p99", entry["to"])
-                    pairs = list(zip(samples[entry["of"]], samples[entry["to"]]))
-                    both = [a - b if "differences" in case else a / b for a, b in pairs]
-                    expected = (min(both), statistics.median(both), max(both))
-                    self.assertEqual((entry["min"], entry["median"], entry["max"]), expected)
+                        self.assertGreater(sample, 0)
 
     def test_summary(self):
         """Ratios of medians"""
         ratios = {line["title"]: line["value"] for line in self.results["summary"]}
-        for case in self.results["pipelines"]:
-            of = {v["id"]: v["median"] for v in case["variants"] if "median" in v}
-            if case["section"] == "loops":
-                title, others = "vkgdrupload / better loop", ("loop-window", "loop-staged")
-            elif case["section"] == "streams":
-                title = "vkgdrupload / better of direct and staged"
-                others = ("vkgdrupload-direct", "vkgdrupload-staged")
-            else:
-                continue
-            expected = of["vkgdrupload"] / max(of[name] for name in others)
-            self.assertEqual(ratios[f"{case['title']}: {title}"], expected)
+        for section, title, *others in (
+            ("loops", "vkgdrupload / better loop", "loop-window", "loop-staged"),
+            ("streams", "vkgdrupload / better of direct and staged", "vkgdrupload-direct",
+             "vkgdrupload-staged"),
+        ):
+            for case in self.cases:
+                if case["section"] == section:
+                    of = {v["id"]: v["median"] for v in case["variants"] if "median" in v}
+                    self.assertEqual(ratios[f"{case['title']}: {title}"],
+                                     of["vkgdrupload"] / max(of[name] for name in others))
 
     def test_streams(self):
-        cases = [c for c in self.results["pipelines"] if c["section"] == "streams"]
+        cases = [case for case in self.cases if case["section"] == "streams"]
         self.assertEqual([case["streams"] for case in cases], [1, 2])
         for case in cases:
             variants = {variant["id"]: variant for variant in case["variants"]}
@@ -189,57 +156,65 @@ class All(Case):
 
 
 class Parts(Case):
-    """Single sections, and errors of single measurements."""
+    """Other runs, and errors of single measurements."""
 
     def test_compare(self):
-        pipelines = [f"fakesrc sizetype=fixed sizemax=64 ! {element} fakesink"
-                     for element in ("", "identity !")]
-        (case,) = self.run_json("compare", *pipelines)["pipelines"]
-        self.assertEqual([v["pipeline"] for v in case["variants"]], pipelines)
-        self.assertEqual(case["unit"], "buffers/s")
-        self.assertEqual(len(case["ratios"]), 1)
-
-    def test_compare_others(self):
-        """Payloaders push lists, whose buffers are counted."""
+        """Payloaders push lists, whose buffers are counted. All rows of a table have the same
+        columns, and long errors are below the table."""
         errors = {
+            "fakesrc sizetype=fixed sizemax=64 ! fakesink": None,
             "videotestsrc ! rtpvrawpay ! fakesink": None,
             "fakesrc": "no sink",
             "fakesrc ! identity": "no sink",
             "playbin uri=file:///nothing": 'has no pad "sink"',
             "fakesrc num-buffers=3 ! fakesink": "ended by itself",
+            "fakesrc ! nothing ! fakesink": 'no element "nothing"',
         }
-        (case,) = self.run_json("compare", *errors)["pipelines"]
-        for variant, error in zip(case["variants"], errors.values()):
-            with self.subTest(pipeline=variant["pipeline"]):
+        with tempfile.TemporaryDirectory() as folder:
+            save = os.path.join(folder, "save.json")
+            run = bench("compare", *errors, *QUICK, "--repeat", "3", "--markdown", "--save", save)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            with open(save, encoding="utf-8") as file:
+                (case,) = json.load(file)["pipelines"]
+        self.assertEqual(case["unit"], "buffers/s")
+        self.assertEqual([entry["to"] for entry in case["ratios"]], ["2"])
+        self.check_comparisons(case)
+        for variant, (pipeline, error) in zip(case["variants"], errors.items()):
+            with self.subTest(pipeline=pipeline):
+                self.assertEqual(variant["pipeline"], pipeline)
                 if error:
                     self.assertIn(error, variant["error"])
                 else:
-                    self.check_positive(variant["median"])
+                    self.assertEqual(len(variant["samples"]), 3)
+                    self.assertGreater(min(variant["samples"]), 0)
+                    self.assertEqual(variant["median"], statistics.median(variant["samples"]))
+        tables = [block for block in run.stdout.split("\n\n") if block.startswith("|")]
+        self.assertEqual(len(tables), 3)
+        for table in tables:
+            rows = table.splitlines()
+            self.assertRegex(rows[1], r"^(\|---:?)+\|$")
+            self.assertEqual({row.count(" | ") for row in rows[2:]}, {rows[0].count(" | ")})
+        self.assertIn("failed (4)", run.stdout)
+        self.assertIn('\n(4) no element "nothing"\n', run.stdout)
 
-    def test_no_window(self):
-        """Only the copies through the window are left out."""
-        results = self.run_json("all", "--section", "loops", VKGDR_DEBUG="no-vulkan")
-        names = {curve["id"] for curve in results["memory"]}
-        self.assertFalse([name for name in names if name.startswith("window-")])
-        self.assertLessEqual({"ram-copy-2", "htod-pinned-async", "dtoh-pageable"}, names)
+    def test_no_window_and_single_errors(self):
+        """Only the copies through the window are left out. A failure is an error of one
+        measurement, and the others have results."""
+        results = self.run_json("all", "--section", "loops", VKGDR_DEBUG="no-vulkan",
+                                SOFTCUDA_FAIL="cuMemcpyDtoHAsync:2:CUDA_ERROR_LAUNCH_FAILED")
+        curves = {curve["id"]: curve["points"] for curve in results["memory"]}
+        self.assertFalse([name for name in curves if name.startswith("window-")])
+        self.assertLessEqual({"ram-copy-2", "htod-pinned-async", "dtoh-pageable"}, curves.keys())
+        for name, points in curves.items():
+            errors = [point["error"] for point in points if "error" in point]
+            if name in ("dtoh-pageable-async", "dtoh-pinned-async"):
+                self.assertEqual(len(errors), len(points))
+                self.assertIn("CUDA_ERROR_LAUNCH_FAILED", errors[0])
+            else:
+                self.assertEqual(errors, [])
         for case in results["pipelines"]:
             measured = {v["id"] for v in case["variants"] if "error" not in v}
             self.assertEqual(measured, {"vkgdrupload", "loop-staged", "loop-ram"})
-
-    def test_single_errors(self):
-        """Each is an error of one measurement, and the others have results."""
-        fault = "cuMemcpyDtoHAsync:3:CUDA_ERROR_LAUNCH_FAILED"
-        points = [point for curve in self.run_json("memory", SOFTCUDA_FAIL=fault)["memory"]
-                  for point in curve["points"]]
-        errors = [point["error"] for point in points if "error" in point]
-        self.assertEqual(len(errors), 1)
-        self.assertIn("CUDA_ERROR_LAUNCH_FAILED", errors[0])
-        if WITH_SANITIZER:  # its library has to be the first one
-            return
-        results = self.run_section("streams", LD_PRELOAD=NO_THREADS)
-        variants = [v for case in results["pipelines"] for v in case["variants"]]
-        errors = [v["error"] for v in variants if "error" in v and v["id"] != "cudaupload"]
-        self.assertEqual(errors, ["a thread cannot be started: no thread is available"])
 
     def test_crash_of_the_helper(self):
         """It is an error of one measurement, and a new helper measures the others."""
@@ -262,41 +237,21 @@ class Parts(Case):
         softcuda = os.environ.get("VKGDR_SOFTCUDA_DIR", "")
         path = ":".join(filter(None, (softcuda, os.environ.get("LD_LIBRARY_PATH"))))
         with tempfile.TemporaryDirectory() as folder:
-            cases = self.run_section(
-                "cuda,ipc",
-                LD_LIBRARY_PATH=path,
-                GST_CUDA_NVRTC_LIBNAME=os.path.join(softcuda, "libnvrtc.so.13"),
-                GST_REGISTRY=os.path.join(folder, "registry.bin"),
-            )["pipelines"]
+            environment = {"LD_LIBRARY_PATH": path,
+                           "GST_CUDA_NVRTC_LIBNAME": os.path.join(softcuda, "libnvrtc.so.13"),
+                           "GST_REGISTRY": os.path.join(folder, "registry.bin")}
+            inspect = bench("--exists", "--atleast-version=1.24", "cudaupload",
+                            program="gst-inspect-1.0", **environment)
+            if inspect.returncode != 0:
+                self.skipTest("no GStreamer's plugin nvcodec of 1.24 or later")
+            cases = self.run_json("pipelines", "--section", "cuda,ipc", **environment)["pipelines"]
         of = {case["id"]: {v["id"]: v for v in case["variants"]} for case in cases}
-        errors = {v["error"] for case in of.values() for v in case.values() if "error" in v}
-        if any("1.24 or later" in error for error in errors):
-            self.skipTest("no GStreamer's plugin nvcodec of 1.24 or later")
-        self.assertEqual(errors, set())
+        self.assertEqual([v["error"] for c in of.values() for v in c.values() if "error" in v], [])
         case = of["360p-nv12-cuda"]
         self.assertNotIn("upload", case["none"]["pipeline"])
         self.assertEqual(
             case["vkgdrupload"]["pipeline"].replace("vkgdrupload", "cudaupload cuda-device-id=0"),
             case["cudaupload"]["pipeline"])
-
-    def test_tables(self):
-        """All rows of a table have the same columns. A long error is below the table."""
-        registry = os.environ.get("GST_REGISTRY", "")
-        with tempfile.TemporaryDirectory() as folder:
-            copy = os.path.join(folder, "registry.bin")
-            if os.path.exists(registry):  # so that not all plugins are read again
-                shutil.copy(registry, copy)
-            run = bench("all", *QUICK, "--section", "frames,ipc,ipc-delay", "--markdown",
-                        GST_PLUGIN_PATH_1_0=folder, GST_REGISTRY=copy)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        tables = [block for block in run.stdout.split("\n\n") if block.startswith("|")]
-        self.assertEqual(len(tables), 1 + 4 + 3)
-        for table in tables:
-            rows = table.splitlines()
-            self.assertRegex(rows[1], r"^(\|---:?)+\|$")
-            self.assertEqual({row.count("|") for row in rows}, {rows[1].count("|")})
-        self.assertIn("failed (1)", run.stdout)
-        self.assertIn('\n(1) no element "vkgdrupload"\n', run.stdout)
 
     def test_arguments(self):
         for wrong in (
@@ -315,38 +270,32 @@ class Parts(Case):
     def test_failures(self):
         """A file that cannot be written is an error before anything is measured."""
         save = os.path.join(os.devnull, "save.json")
-        for args, text in (
-            (("memory", "--device", "77"), "there is no CUDA device 77"),
-            (("all", "--repeat", "1000", "--save", save), "save.json"),
-        ):
+        for args, text in (("memory", "--device", "77"), "there is no CUDA device 77"), \
+                (("all", "--repeat", "1000", "--save", save), "save.json"):
             run = bench(*args)
             self.assertEqual((run.returncode, run.stdout), (1, ""))
             self.assertIn(text, run.stderr)
             self.assertNotIn("Traceback", run.stderr)
-        with open("/dev/full", "w", encoding="utf-8") as full:
-            run = subprocess.run([BENCH, "memory", *QUICK], stdout=full, stderr=subprocess.PIPE,
-                                 encoding="utf-8", timeout=100, check=False)
-        self.assertEqual(run.returncode, 1)
-        self.assertIn("standard output", run.stderr)
 
-
-class Moved(Case):
-    def test_program_finds_its_parts(self):
-        """The program and the folder with its parts may be moved together."""
+    def test_moved_program(self):
+        """The program and the folder with its parts may be moved together. An output that
+        cannot be written is an error."""
         build = os.path.dirname(os.path.abspath(BENCH))
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, open("/dev/full", "wb") as full:
             moved = os.path.join(folder, "bin", "vkgdr-bench")
-            parts = os.path.join(folder, "libexec", "gst-vkgdr")
-            shutil.copytree(os.path.join(build, "bench"), parts)
+            shutil.copytree(os.path.join(build, "bench"), os.path.join(folder, "libexec/gst-vkgdr"))
             os.mkdir(os.path.dirname(moved))
             shutil.copy(BENCH, moved)
-            run = subprocess.run([moved, "memory", *QUICK, "--json"], stdout=subprocess.PIPE,
-                                 timeout=100, check=True)
-        self.assertTrue(json.loads(run.stdout)["memory"])
+            save = os.path.join(folder, "save.json")
+            run = bench("memory", *QUICK, "--save", save, program=moved, stdout=full)
+            self.assertEqual(run.returncode, 1)
+            self.assertIn("standard output", run.stderr)
+            with open(save, encoding="utf-8") as file:
+                self.assertTrue(json.load(file)["memory"])
 
 
 if __name__ == "__main__":
-    program = unittest.main(argv=sys.argv[:1] + sys.argv[5:], exit=False)
+    program = unittest.main(argv=sys.argv[:1] + sys.argv[3:], exit=False)
     sys.stdout.flush()
     sys.stderr.flush()
     # Python does not free all memory, which a leak checker would report.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Measures the cases of vkgdr-bench: starts the helper, and asks it for figures.
 
-helper.c describes the requests. Does not depend on how results are shown.
+The C files describe the requests. Does not depend on how results are shown.
 """
 
 import json
@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from bench_cases import BATCH, CONSUMER
+from bench_cases import BATCH, CONSUMER, COPIES
 
 PATIENCE = 90  # seconds, for one reply of the helper beyond the measured time
 QUICK_LIMIT = 150  # seconds, after which --quick measures nothing more
@@ -27,7 +27,6 @@ MIN_IPC_SECONDS = 0.2
 # The first part of the frames that other processes receive is not used: in this time,
 # kernels are compiled and memory is imported.
 IPC_WARM_UP = 1 / 4
-FILLS = ("memset", "copy", "uncached")
 LONGEST = 600  # characters of an error message
 
 
@@ -38,20 +37,22 @@ class Failure(Exception):
         super().__init__(" ".join(str(text).split())[:LONGEST])
 
 
+def start(command):
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
 def read_line(process, seconds=PATIENCE):
-    """One object that the process has written. If there is none, the process is ended."""
+    """One object that the process has written. After an error, the process has ended."""
     ready, _, _ = select.select([process.stdout], [], [], seconds)
     line = process.stdout.readline() if ready else b""
-    if not line:
-        if not ready:
-            process.kill()
-        status = process.wait(PATIENCE)
-        raise Failure(f"the process ended with status {status}" if ready
-                      else f"no reply in {seconds:.0f} s")
-    reply = json.loads(line)
-    if "error" in reply:
-        raise Failure(reply["error"])
-    return reply
+    reply = json.loads(line) if line else {}
+    if line and "error" not in reply:
+        return reply
+    if not ready:
+        process.kill()
+    status = process.wait(PATIENCE)
+    raise Failure(reply.get("error") or (f"the process ended with status {status}" if ready
+                                         else f"no reply in {seconds:.0f} s"))
 
 
 def summarize_frames(frames):
@@ -75,22 +76,23 @@ class Measurer:
         self.folder = folder
         self.command = shlex.split(os.environ.get("VKGDR_BENCH_HELPER", "")) or [
             os.path.join(folder, "vkgdr-bench-helper")]
+        if options.device >= 0:  # also for other processes
+            os.environ["CUDA_DEVICE"] = str(options.device)
         self.helper = None
         self.hello = self.start_helper()
         self.until = time.monotonic() + QUICK_LIMIT
         self.changes = 0
 
     def start_helper(self):
-        self.helper = subprocess.Popen([*self.command, "serve", str(self.options.device)],
-                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.helper = start([*self.command, "serve", str(self.options.device)])
         return read_line(self.helper)
 
-    def ask(self, what, seconds=0.0, **request):
+    def ask(self, what, seconds, **request):
         """Returns the helper's reply. @seconds is the time of the measurement. If the helper
-        has crashed, a new one is started."""
+        has ended, because the last measurement failed, a new one is started."""
         if self.helper.poll() is not None:
             self.start_helper()
-        line = json.dumps({"do": what, "seconds": seconds, **request})
+        line = json.dumps({"do": what, "seconds": float(seconds), **request})
         try:
             self.helper.stdin.write(line.encode() + b"\n")
             self.helper.stdin.flush()
@@ -102,26 +104,26 @@ class Measurer:
         """Adds a sample, or an error, after which the variant is left out."""
         if variant.error:
             return
-        how, _, figure = variant.part.how.partition(":")
+        how, *arguments = variant.how.split(":")
         try:
             if self.options.quick and time.monotonic() > self.until:
                 raise Failure("left out: --quick has no more time")
-            if how == "ipc":
-                self.measure_ipc(case, variant)
-            else:
-                sample = getattr(self, "measure_" + how.replace("-", "_"))(case, variant)
+            function = getattr(self, "measure_" + how.replace("-", "_"))
+            sample = function(case, variant, *arguments)
+            if sample is not None:
                 variant.samples.append(sample)
         except Failure as failure:
             variant.error = str(failure)
 
     # --- pipelines
 
-    def run(self, variant, **others):
-        return self.ask("run", self.options.seconds, pipeline=variant.pipeline, **others)
+    def run(self, variant, warm_up=0, **others):
+        return self.ask("run", self.options.seconds, **{"warm-up": float(warm_up)},
+                        **{"pipeline": variant.pipeline, **others})
 
     def measure_rate(self, case, variant, batch=1):
-        warm_up = STREAMS_WARM_UP if case.section == "streams" and not self.options.quick else 0
-        rate = self.run(variant, **{"warm-up": warm_up})["rate"] * batch
+        long = case.section == "streams" and not self.options.quick
+        rate = self.run(variant, STREAMS_WARM_UP if long else 0)["rate"] * batch
         return {"GB/s": rate * case.bytes / 1e9, "us/frame": 1e6 / rate}.get(case.unit, rate)
 
     def measure_batches(self, case, variant):
@@ -129,27 +131,28 @@ class Measurer:
 
     def measure_kernel(self, case, variant):
         seconds = self.run(variant)["kernel-time"]
-        if case.unit == "us/frame":
-            return seconds * 1e6
-        return 2 * case.bytes / seconds / 1e9  # read and written
+        # read and written
+        return seconds * 1e6 if case.unit == "us/frame" else 2 * case.bytes / seconds / 1e9
 
     def measure_change(self, case, variant):
         """Each text is new, so that none comes from the cache of compiled kernels."""
         self.changes += 1
         value = f"rgba.r = {self.changes}.0f - rgba.r + {time.time_ns() % 10**9}.0f"
         pipeline = variant.pipeline.replace('pixel=""', f'pixel="{value} + 1.0f"')
-        return self.ask("run", self.options.seconds, pipeline=pipeline, property="pixel",
+        return self.run(variant, pipeline=pipeline, property="pixel",
                         value=value)["extra-gap"] * 1e3
 
     # --- new processes
 
     def measure_process(self, case, variant):
         with tempfile.TemporaryDirectory() as cache:
-            env = {"VKGDR_CACHE_DIR": cache} if variant.id == "vkgdrtensor" else {}
+            env = ["env", f"VKGDR_CACHE_DIR={cache}"] if variant.id == "vkgdrtensor" else []
             began = time.monotonic_ns()
-            with subprocess.Popen([*self.command, "first-frame", variant.pipeline],
-                                  stdout=subprocess.PIPE, env={**os.environ, **env}) as process:
-                return (read_line(process)["time"] - began) / 1e6
+            with start([*env, *self.command, "play", variant.pipeline + " name=first"]) as process:
+                try:
+                    return (read_line(process)["time"] - began) / 1e6
+                finally:
+                    process.kill()
 
     def measure_bare(self, case, variant):
         machine = self.hello["machine"]
@@ -164,17 +167,14 @@ class Measurer:
 
     # --- without pipelines
 
-    def ask_loops(self, case, direct, others="staging"):
-        """@direct is the number of threads that write to the window."""
+    def measure_loop(self, case, variant, place, direct=None):
+        """Threads that write to this place, or the first of them, if @direct is their number,
+        to the window."""
         seconds = self.options.seconds * (MIX_SHARE if case.section == "streams" else 1)
-        reply = self.ask("loops", seconds, threads=case.streams, direct=direct, others=others,
+        reply = self.ask("loops", seconds, threads=case.streams, direct=direct or 0, others=place,
                          bytes=case.bytes, area=case.area, buffers=self.options.buffers,
                          fill=case.fill)
         return reply["rate"] * (case.bytes / 1e9 if case.unit == "GB/s" else 1)
-
-    def measure_loop(self, case, variant):
-        direct = case.streams if variant.id in ("loop-window", "loops-direct") else 0
-        return self.ask_loops(case, direct, "ram" if variant.id == "loop-ram" else "staging")
 
     def measure_best_mix(self, case, variant):
         """Measures some numbers of direct threads at even distances. Then halves the
@@ -184,7 +184,7 @@ class Measurer:
         numbers, rates = range(0, case.streams + 1, step), {}
         while True:
             for number in numbers:
-                rates[number] = self.ask_loops(case, number)
+                rates[number] = self.measure_loop(case, variant, "pinned", number)
             best = max(rates, key=rates.get)
             if step == 1:
                 break
@@ -193,26 +193,22 @@ class Measurer:
         variant.note = f"{best} of {case.streams} threads direct"
         return rates[best]
 
-    def measure_copy(self, name, size):
-        (copy,) = self.ask("copies", self.options.seconds, bytes=size, only=name)["copies"]
-        if "error" in copy:
-            raise Failure(copy["error"])
-        return size / copy["seconds"] / 1e9
+    def measure_copy(self, case, variant, name, size=None, seconds=None):
+        """Seconds of one copy."""
+        _, _, how, source, *target = COPIES[name]
+        return self.ask("copy", seconds or self.options.seconds / COPIES_SHARE, how=how,
+                        bytes=size or case.bytes, **{"from": source},
+                        to=target[0] if target else "")["seconds"]
 
-    def measure_link(self, case, variant):
-        kind = "htod" if variant.id == "link-to-device" else "dtoh"
-        return self.measure_copy(f"{kind}-pinned-async", LINK)
+    def measure_link(self, case, variant, name, size=LINK):
+        return size / self.measure_copy(case, variant, name, size, self.options.seconds) / 1e9
 
     def measure_device_copy(self, case, variant):
-        return 2 * self.measure_copy("on-device", case.bytes)  # read and written
-
-    def measure_copies(self, size):
-        """The copies of one size. A copy that failed has an error."""
-        return self.ask("copies", self.options.seconds / COPIES_SHARE, bytes=size)["copies"]
+        return 2 * self.measure_link(case, variant, "on-device", case.bytes)
 
     # --- frames for other processes
 
-    def measure_ipc(self, case, variant):
+    def measure_ipc(self, case, variant, figure):
         """Variants with the same pipelines show figures of one run. The first of them
         runs the pipelines, and adds the samples of all.
         """
@@ -226,33 +222,32 @@ class Measurer:
                 other.error = str(failure)
             return
         for other in same:
-            values = [result[other.part.how.partition(":")[2]] for result in results]
+            values = [result[other.how.partition(":")[2]] for result in results]
             # The slowest process counts.
             other.samples.append(max(values) * 1e6 if case.unit == "us/frame" else min(values))
 
     def run_ipc(self, case, pipeline):
         with tempfile.TemporaryDirectory(prefix="vkgdr-bench-") as folder:
             path = os.path.join(folder, "socket")
-            server, consumer = pipeline.replace("IPC_PATH", path).split(CONSUMER)
-            command = [*self.command, "consume", consumer]
+            source, consumer = pipeline.replace("IPC_PATH", path).split(CONSUMER)
+            command = [*self.command, "play", consumer]
             if consumer.startswith("python:"):
                 script = os.path.join(self.folder, "bench_client.py")
                 command = [sys.executable, script, consumer[len("python:"):]]
             command = [*shlex.split(self.options.consumer_prefix or ""), *command]
-            processes = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-                         for _ in range(case.consumers)]
+            server = start([*self.command, "play", source])
+            processes = [start(command) for _ in range(case.consumers)]
             results = None
             try:
-                self.ask("serve", pipeline=server)
                 results = self.consume(processes)
             finally:
                 for process in processes:
-                    process.stdin.close()
-                    if results is None:
-                        process.kill()
-                    process.wait()
-                    process.stdout.close()
-                self.ask("serve-end")
+                    with process:
+                        if results is None:
+                            process.kill()
+                with server:  # its error says more than those of its clients
+                    server.stdin.close()
+                    read_line(server)
             return results
 
     def consume(self, processes):

@@ -1,34 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The results of vkgdr-bench: statistics, JSON and tables. Measures nothing."""
 
-import json
 import statistics
+
+from bench_cases import COPIES, TITLES
 
 MOST_COMPARED = 4  # variants in a table with comparisons
 SHORT = 14  # characters of the longest error that a cell shows
 DIFFERENCES = ("us/frame", "ms")  # units whose differences say more than ratios
-
-TITLES = {
-    "process": "From the start of a process to the first frame",
-    "loops": "What the machine allows: one stream, and loops without GStreamer",
-    "frames": "One stream of frames",
-    "streams": "Streams at once, in all",
-    "roundtrip": "To the device and back",
-    "download": "Back from the device",
-    "buffers": "Small buffers",
-    "overhead": "What running a kernel costs",
-    "chain": "What several kernels in a row cost",
-    "effect": "A kernel on large frames",
-    "convert": "Conversion of frames on the device",
-    "convert-kernel": "Inside the conversion, bytes read and written",
-    "change": "Another kernel while frames flow",
-    "cuda": "Compared with GStreamer's own CUDA elements",
-    "tensors": "Frames as tensors of float16",
-    "tensor-kernel": "A frame to such a tensor, time on the device",
-    "ipc": "Frames in other processes",
-    "ipc-delay": "From the end of writing to other processes",
-    "compare": "Pipelines in comparison",
-}
 
 # Section -> ratios of medians: the title, the variants of which the best one counts, and
 # those by which it is divided. `+` adds the medians of two variants, and `-` subtracts.
@@ -52,21 +31,55 @@ SUMMARY = {
 }
 
 
-# --- statistics
+# --- data
 
 
 def summarize(values):
     return {"median": statistics.median(values), "min": min(values), "max": max(values)}
 
 
-def compare(case, other):
-    """Compares the first variant with another one, by the samples of the same repetition.
-    None if one of them has no samples."""
-    first = case.variants[0]
-    if first.error or other.error or not first.samples or not other.samples:
-        return None
-    pairs = zip(first.samples, other.samples)
-    return summarize([a - b if case.unit in DIFFERENCES else a / b for a, b in pairs])
+def describe_variant(variant):
+    members = "id", "label", "pipeline", "note", "error"
+    result = {name: getattr(variant, name) for name in members if getattr(variant, name)}
+    if not variant.error:
+        result.update(summarize(variant.samples), samples=variant.samples)
+    return result
+
+
+def compare(case):
+    """Compares the first variant with the others, by the samples of the same repetition, but
+    not with percentiles of the same delays: their difference has no meaning."""
+    first, *others = case.variants
+    for other in others:
+        if not first.error and not other.error and "p99" not in other.id:
+            pairs = zip(first.samples, other.samples)
+            both = [a - b if case.unit in DIFFERENCES else a / b for a, b in pairs]
+            yield {"of": first.id, "to": other.id, **summarize(both)}
+
+
+def describe_case(case):
+    result = {"section": case.section, "table": TITLES[case.section]}
+    for name in "id", "title", "unit", "bytes", "streams", "fill":
+        result[name] = getattr(case, name)
+    result["variants"] = [describe_variant(variant) for variant in case.variants]
+    result["differences" if case.unit in DIFFERENCES else "ratios"] = list(compare(case))
+    return result
+
+
+def describe_point(case, variant):
+    if variant.error:
+        return {"bytes": case.bytes, "error": variant.error}
+    return {"bytes": case.bytes, "us": summarize([s * 1e6 for s in variant.samples]),
+            "GB/s": summarize([case.bytes / s / 1e9 for s in variant.samples])}
+
+
+def describe_copies(copies):
+    """A curve for each way to copy, which has a point for each size."""
+    for name, (label, direction, *_) in COPIES.items():
+        points = [describe_point(case, variant)
+                  for case in copies for variant in case.variants if variant.id == name]
+        if points:
+            yield {"id": name, "label": label, "direction": direction, "points": points}
 
 
 def evaluate(names, medians):
@@ -81,61 +94,25 @@ def evaluate(names, medians):
 
 def make_summary(cases):
     """The most important ratios of medians, some of which the tables do not have."""
-    lines = []
     for case in cases:
-        medians = {v.id: statistics.median(v.samples) for v in case.variants
-                   if v.samples and not v.error}
-        for what, *terms in SUMMARY.get(case.section, ()):
+        medians = {v["id"]: v["median"] for v in case["variants"] if "median" in v}
+        for what, *terms in SUMMARY.get(case["section"], ()):
             value, other = (evaluate(term, medians) for term in terms)
             if value > 0 and other > 0:
-                lines.append({"title": f"{case.title}: {what}", "value": value / other})
-    return lines
+                yield {"title": f"{case['title']}: {what}", "value": value / other}
 
 
-# --- JSON
-
-
-def describe_point(point):
-    result = {"bytes": point["bytes"]}
-    if "error" in point:
-        return {**result, "error": point["error"]}
-    samples = point["samples"]
-    return {**result, "us": summarize([seconds * 1e6 for seconds in samples]),
-            "GB/s": summarize([point["bytes"] / seconds / 1e9 for seconds in samples])}
-
-
-def describe_variant(variant):
-    result = {"id": variant.id, "label": variant.label}
-    for member in "pipeline", "note", "error":
-        if getattr(variant, member):
-            result[member] = getattr(variant, member)
-    if not variant.error:
-        result.update(summarize(variant.samples), samples=variant.samples)
-    return result
-
-
-def describe_case(case):
-    comparisons = [{"of": case.variants[0].id, "to": other.id, **compare(case, other)}
-                   for other in case.variants[1:]
-                   if not other.part.is_single and compare(case, other)]
-    return {"section": case.section, "table": TITLES[case.section], "id": case.id,
-            "title": case.title, "unit": case.unit, "bytes": case.bytes,
-            "streams": case.streams, "fill": case.fill,
-            "variants": [describe_variant(variant) for variant in case.variants],
-            "differences" if case.unit in DIFFERENCES else "ratios": comparisons}
-
-
-def make_json(version, machine, options, curves, cases):
+def describe(version, machine, options, copies, cases):
+    """All results, as in the JSON output."""
     results = {"version": version, "machine": machine, "options": {
         "repeat": options.repeat, "seconds": options.seconds, "fill": options.fill or "default",
         "buffers": options.buffers, "quick": options.quick}}
-    if curves is not None:
-        results["memory"] = [{**curve, "points": [describe_point(p) for p in curve["points"]]}
-                             for curve in curves]
-    if cases is not None:
+    if copies:
+        results["memory"] = list(describe_copies(copies))
+    if cases:
         results["pipelines"] = [describe_case(case) for case in cases]
-        results["summary"] = make_summary(cases)
-    return json.dumps(results, indent=2, ensure_ascii=False) + "\n"
+        results["summary"] = list(make_summary(results["pipelines"]))
+    return results
 
 
 # --- tables
@@ -154,101 +131,74 @@ def format_size(size):
     return f"{size} B"
 
 
-class Table:
-    """A table of texts, for a terminal or in Markdown. The first row is the head."""
+def format_cell(result, notes):
+    """The text of a result that has a median or an error, or is None. A long error is
+    written below the table."""
+    if not result:
+        return "-"
+    if "error" not in result:
+        return format_number(result["median"])
+    error = result["error"]
+    if len(error) <= SHORT:
+        return error
+    if error not in notes:
+        notes.append(error)
+    return f"failed ({notes.index(error) + 1})"
 
-    def __init__(self, title, rows=(), numbers=True):
-        self.title = title
-        self.numbers = numbers
-        self.rows = list(rows)
-        self.notes = []
 
-    def fail(self, error):
-        """The cell for an error. A long one is written below the table."""
-        if len(error) <= SHORT:
-            return error
-        if error not in self.notes:
-            self.notes.append(error)
-        return f"failed ({self.notes.index(error) + 1})"
-
-    def print(self, markdown):
-        widths = [max(map(len, column)) for column in zip(*self.rows)]
-        print(f"### {self.title}\n" if markdown else self.title)
-        for number, row in enumerate(self.rows):
-            cells = [cell.rjust(width) if i and self.numbers else cell.ljust(width)
-                     for i, (cell, width) in enumerate(zip(row, widths))]
-            print(f"| {' | '.join(cells)} |" if markdown else ("  " + "  ".join(cells)).rstrip())
-            if markdown and number == 0:
-                print("|---" + len(row[1:]) * ("|---:" if self.numbers else "|---") + "|")
-        if markdown and self.notes:
-            print()
-        for number, note in enumerate(self.notes, 1):
-            print(f"{'' if markdown else '  '}({number}) {note}")
+def print_table(title, rows, markdown, notes=(), numbers=True):
+    """For a terminal or in Markdown. The first row is the head."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    print(f"### {title}\n" if markdown else title)
+    for number, row in enumerate(rows):
+        cells = [cell.rjust(width) if i and numbers else cell.ljust(width)
+                 for i, (cell, width) in enumerate(zip(row, widths))]
+        print(f"| {' | '.join(cells)} |" if markdown else ("  " + "  ".join(cells)).rstrip())
+        if markdown and number == 0:
+            print("|---" + len(row[1:]) * ("|---:" if numbers else "|---") + "|")
+    if markdown and notes:
         print()
+    for number, note in enumerate(notes, 1):
+        print(f"{'' if markdown else '  '}({number}) {note}")
+    print()
 
 
-def print_copies(curves, direction, title, format_point, markdown):
+def print_copies(curves, unit, title, markdown):
     sizes = sorted({point["bytes"] for curve in curves for point in curve["points"]})
-    table = Table(title, [["copy", *map(format_size, sizes)]])
+    rows, notes = [["copy", *map(format_size, sizes)]], []
     for curve in curves:
-        points = {point["bytes"]: point for point in curve["points"]}
-        row = [curve["label"]]
-        for size in sizes:
-            point = points.get(size, {"error": "-"})
-            row.append(table.fail(point["error"]) if "error" in point else format_number(
-                format_point(size, statistics.median(point["samples"]))))
-        if curve["direction"] == direction:
-            table.rows.append(row)
-    table.print(markdown)
+        points = {p["bytes"]: p.get(unit, p) for p in curve["points"]}
+        rows.append([curve["label"], *(format_cell(points.get(size), notes) for size in sizes)])
+    print_table(title, rows, markdown, notes)
 
 
 def print_section(cases, markdown):
     """The first case decides the columns. A table of many variants has no room for
     comparisons. The summary has the important ones, and JSON has all."""
-    columns = cases[0].variants
-    compared = [v for v in columns[1:] if not v.part.is_single]
-    if len(columns) > MOST_COMPARED:
-        compared = []
-    sign, suffix, word = ("-", "", "difference") if cases[0].unit in DIFFERENCES else (
-        "/", "x", "ratio")
-    titles = [f"{columns[0].label} {sign} {other.label}" for other in compared]
+    columns, unit = cases[0]["variants"], cases[0]["unit"]
+    compared = [v for v in columns[1:] if "p99" not in v["id"] and len(columns) <= MOST_COMPARED]
+    kind, sign, suffix = (("differences", "-", "") if unit in DIFFERENCES
+                          else ("ratios", "/", "x"))
+    titles = [f"{columns[0]['label']} {sign} {other['label']}" for other in compared]
     if len(columns) == 2 and compared:
-        titles = [word]
-    table = Table(TITLES[cases[0].section],
-                  [[cases[0].unit, *(column.label for column in columns), *titles]])
+        titles = [kind[:-1]]
+    rows, notes = [[unit, *(column["label"] for column in columns), *titles]], []
     for case in cases:
-        variants = {variant.id: variant for variant in case.variants}
-        row = [case.title]
-        for column in columns:
-            variant = variants.get(column.id)
-            if variant is None:
-                row.append("-")
-            elif variant.error:
-                row.append(table.fail(variant.error))
-            else:
-                row.append(format_number(statistics.median(variant.samples)))
-        for column in compared:
-            found = compare(case, variants[column.id]) if column.id in variants else None
-            row.append(format_number(found["median"]) + suffix if found else "-")
-        table.rows.append(row)
-    table.print(markdown)
+        variants = {variant["id"]: variant for variant in case["variants"]}
+        found = {entry["to"]: entry for entry in case[kind]}
+        rows.append([case["title"]]
+                    + [format_cell(variants.get(c["id"]), notes) for c in columns]
+                    + [format_number(found[c["id"]]["median"]) + suffix if c["id"] in found
+                       else "-" for c in compared])
+    print_table(cases[0]["table"], rows, markdown, notes)
 
 
-def print_pipelines(cases, markdown):
-    if cases[0].section == "compare":
-        Table("Pipelines", [[variant.label, variant.pipeline] for variant in cases[0].variants],
-              numbers=False).print(markdown)
-    for section in dict.fromkeys(case.section for case in cases):
-        print_section([case for case in cases if case.section == section], markdown)
-    summary = [[line["title"], format_number(line["value"])] for line in make_summary(cases)]
-    if summary:
-        Table("In short", [["of medians", "ratio"], *summary]).print(markdown)
-
-
-def print_machine(machine, options):
+def print_machine(results, markdown):
+    machine, options = results["machine"], results["options"]
     known = {name: value or "unknown" for name, value in machine.items()}
     software = " (software: these figures tell nothing about a GPU)"
-    Table("Measured on", [
+    fill = options["fill"].replace("default", "memset (several streams: uncached)")
+    print_table("Measured on", [
         ["device", known["name"] + (software if machine["software"] else "")],
         ["PCI address", known["pci-address"]],
         ["window", f"{machine['window-size'] >> 20} MiB"],
@@ -258,20 +208,27 @@ def print_machine(machine, options):
         ["processor",
          f"{known['cpu']}, {machine['cpus']} threads, copies with {known['copy-isa']}"],
         ["system", known["kernel"]],
-        ["run", f"{known['date']}, medians of {options.repeat}, {options.seconds:g} s a pipeline"
-         + (", quick" if options.quick else "")],
-        ["source", f"writes by {options.fill or 'memset (several streams: uncached)'},"
-         f" pools of at least {options.buffers} buffers"],
-    ], numbers=False).print(options.markdown)
+        ["run", f"{known['date']}, medians of {options['repeat']}, {options['seconds']:g} s a"
+         f" pipeline{', quick' if options['quick'] else ''}"],
+        ["source", f"writes by {fill}, pools of at least {options['buffers']} buffers"],
+    ], markdown, numbers=False)
 
 
-def print_tables(machine, options, curves, cases):
-    print_machine(machine, options)
-    for direction in ("to-device", "from-device") if curves else ():
-        title = "To the device" if direction == "to-device" else "From the device"
-        print_copies(curves, direction, f"{title}, GB/s",
-                     lambda size, seconds: size / seconds / 1e9, options.markdown)
-        print_copies(curves, direction, f"{title}, microseconds a call",
-                     lambda size, seconds: seconds * 1e6, options.markdown)
-    if cases:
-        print_pipelines(cases, options.markdown)
+def print_tables(results, markdown):
+    print_machine(results, markdown)
+    for direction, title in ("to-device", "To the device"), ("from-device", "From the device"):
+        curves = [c for c in results.get("memory", ()) if c["direction"] == direction]
+        if curves:
+            print_copies(curves, "GB/s", f"{title}, GB/s", markdown)
+            print_copies(curves, "us", f"{title}, microseconds a call", markdown)
+    cases = results.get("pipelines", ())
+    for section in dict.fromkeys(case["section"] for case in cases):
+        group = [case for case in cases if case["section"] == section]
+        if section == "compare":
+            print_table("Pipelines", [[v["label"], v["pipeline"]] for v in group[0]["variants"]],
+                        markdown, numbers=False)
+        print_section(group, markdown)
+    summary = [[line["title"], format_number(line["value"])]
+               for line in results.get("summary", ())]
+    if summary:
+        print_table("In short", [["of medians", "ratio"], *summary], markdown)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * copies.c: copies between the CPU and the device
+ * copies.c: memory, and copies between the CPU and the device
  *
  * The copies go through the window, or the CUDA driver makes them. The same
  * copies inside ordinary memory, and on the device, are measured for
  * comparison. Does not depend on pipelines.
  */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "helper.h"
@@ -15,216 +16,184 @@
  * clock, which takes about 20 ns, does not matter. */
 #define MIN_STRETCH 4000
 
-/* The size of the largest copies from an uncached window, which memcpy() reads
- * at 0.06 GB/s, and streaming loads at 1 GB/s. */
-#define MAX_READ_MEMCPY ((gsize) 1 << 20)
-#define MAX_READ_STREAMING ((gsize) 16 << 20)
+#define ALIGNMENT 4096
 
-/* How the bytes are copied. With two threads, BY_STORES_2 is BY_STORES. An
+/* --- memory --------------------------------------------------------------- */
+
+/* The device for the window, which is opened once. */
+static vkgdr_t
+get_window (void)
+{
+  static vkgdr_t window;
+
+  if (!window)
+    window = vkgdr_open (0, VKGDR_OPEN_CURRENT_CONTEXT_BIT);
+  if (!window)
+    bench_die_of_vkgdr ();
+  return window;
+}
+
+void
+bench_block_init (
+    BenchBlock *block, const gchar *place, gsize size, gsize device_size)
+{
+  const vkgdr_cuda *cu = vkgdr_driver_load ();
+  void *memory = NULL;
+
+  memset (block, 0, sizeof (*block));
+  if (g_str_equal (place, "window")) {
+    block->place = BENCH_WINDOW;
+    block->window = vkgdr_memory_alloc (get_window (), size, 0);
+    if (!block->window)
+      bench_die_of_vkgdr ();
+    memory = vkgdr_memory_get_host_ptr (block->window);
+  } else if (g_str_equal (place, "pinned")) {
+    block->place = BENCH_PINNED;
+    bench_check (cu->cuMemHostAlloc (&memory, size, 0), "cuMemHostAlloc");
+  } else if (posix_memalign (&memory, ALIGNMENT, size) != 0) {
+    bench_die ("there is not enough ordinary memory");
+  }
+  block->host = memset (memory, 0x5a, size);
+  if (device_size == 0)
+    return;
+  bench_check (cu->cuMemAlloc (&block->device, device_size), "cuMemAlloc");
+  bench_check (cu->cuStreamCreate (&block->stream, CU_STREAM_NON_BLOCKING),
+      "cuStreamCreate");
+}
+
+void
+bench_block_clear (BenchBlock *block)
+{
+  const vkgdr_cuda *cu = vkgdr_driver_load ();
+
+  if (block->stream) {
+    cu->cuStreamSynchronize (block->stream);
+    cu->cuStreamDestroy (block->stream);
+    cu->cuMemFree (block->device);
+  }
+  vkgdr_memory_free (block->window);
+  if (block->place == BENCH_RAM)
+    free (block->host);
+  else if (block->place == BENCH_PINNED)
+    cu->cuMemFreeHost (block->host);
+}
+
+/* --- copies --------------------------------------------------------------- */
+
+/* How the bytes are copied. With two threads, STORES_2 is STORES. An
  * asynchronous copy is waited for. */
 typedef enum {
-  BY_MEMCPY,
-  BY_STORES, /* vkgdr_copy_to_bar() */
-  BY_STORES_2,
-  BY_LOADS, /* vkgdr_copy_from_bar() */
-  BY_HTOD,
-  BY_HTOD_ASYNC,
-  BY_DTOH,
-  BY_DTOH_ASYNC,
-  BY_DTOD /* timed by the device */
+  MEMCPY,
+  STORES, /* vkgdr_copy_to_bar() */
+  STORES_2,
+  LOADS, /* vkgdr_copy_from_bar() */
+  HTOD,
+  HTOD_ASYNC,
+  DTOH,
+  DTOH_ASYNC,
+  DTOD /* timed by the device */
 } How;
 
-/* Memories of the host. The window is the first one. */
-typedef enum { WINDOW, RAM, OTHER_RAM, PINNED, N_MEMORIES } Memory;
-
-static const BenchPlace places[N_MEMORIES] = { BENCH_WINDOW, BENCH_RAM,
-  BENCH_RAM, BENCH_PINNED };
-
-typedef struct {
-  const gchar *id;
-  const gchar *label;
-  const gchar *direction;
-  How how;
-  Memory from;        /* for HtoD and DtoH: the memory of the host */
-  Memory to;          /* for HtoD and DtoH: not used */
-  gsize max_uncached; /* size of the largest copy if the window is not cached; 0
-                         means any size */
-} Kind;
-
-#define TO "to-device"
-#define FROM "from-device"
-
-static const Kind kinds[] = {
-  { "window-memcpy", "window, memcpy", TO, BY_MEMCPY, RAM, WINDOW },
-  { "window-copy-1", "window, 1 thread", TO, BY_STORES, RAM, WINDOW },
-  { "window-copy-2", "window, 2 threads", TO, BY_STORES_2, RAM, WINDOW },
-  { "htod-pageable", "HtoD, pageable", TO, BY_HTOD, RAM },
-  { "htod-pageable-async", "HtoD async, pageable", TO, BY_HTOD_ASYNC, RAM },
-  { "htod-pinned", "HtoD, pinned", TO, BY_HTOD, PINNED },
-  { "htod-pinned-async", "HtoD async, pinned", TO, BY_HTOD_ASYNC, PINNED },
-  { "ram-memcpy", "RAM, memcpy", TO, BY_MEMCPY, RAM, OTHER_RAM },
-  { "ram-copy-1", "RAM, 1 thread", TO, BY_STORES, RAM, OTHER_RAM },
-  { "ram-copy-2", "RAM, 2 threads", TO, BY_STORES_2, RAM, OTHER_RAM },
-  { "window-read-memcpy", "window, memcpy", FROM, BY_MEMCPY, WINDOW, RAM,
-      MAX_READ_MEMCPY },
-  { "window-read-copy", "window, streaming", FROM, BY_LOADS, WINDOW, RAM,
-      MAX_READ_STREAMING },
-  { "dtoh-pageable", "DtoH, pageable", FROM, BY_DTOH, RAM },
-  { "dtoh-pageable-async", "DtoH async, pageable", FROM, BY_DTOH_ASYNC, RAM },
-  { "dtoh-pinned", "DtoH, pinned", FROM, BY_DTOH, PINNED },
-  { "dtoh-pinned-async", "DtoH async, pinned", FROM, BY_DTOH_ASYNC, PINNED },
-  { "ram-read-memcpy", "RAM, memcpy", FROM, BY_MEMCPY, RAM, OTHER_RAM },
-  { "ram-read-copy", "RAM, streaming", FROM, BY_LOADS, RAM, OTHER_RAM },
-  /* only if it is asked for */
-  { "on-device", "on the device", "on-device", BY_DTOD, RAM, OTHER_RAM },
-};
+static const gchar *const hows[] = { "memcpy", "stores", "stores-2", "loads",
+  "htod", "htod-async", "dtoh", "dtoh-async", "dtod" };
 
 typedef struct {
   const vkgdr_cuda *cu;
-  gsize size;          /* of each memory */
-  vkgdr_t handle;      /* the device, for the window */
-  gboolean has_window; /* FALSE: copies through the window are left out */
-  gboolean cached;     /* the CPU reads the window as fast as ordinary memory */
-  BenchBlock blocks[N_MEMORIES];
-  BenchTarget target; /* twice the size */
+  How how;
+  gsize size;
+  BenchBlock from; /* also the host's memory that is copied to, from a device */
+  BenchBlock to;   /* of a copy that the driver does not make */
   CUevent events[2];
   gdouble device_time; /* of copies on the device, in milliseconds */
   guint64 n_device;    /* copies on the device */
-} Buffers;
-
-static gboolean
-open_window (Buffers *b, GError **error)
-{
-  vkgdr_device_info info;
-
-  b->handle = vkgdr_open (
-      0, VKGDR_OPEN_CURRENT_CONTEXT_BIT | VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
-  if (!b->handle)
-    return bench_set_last_error (error);
-  b->has_window =
-      vkgdr_get_window_obstacle (b->handle, NULL, NULL) == VKGDR_OBSTACLE_NONE;
-  vkgdr_get_device_info (b->handle, &info);
-  b->cached = info.host_cached;
-  return TRUE;
-}
-
-static gboolean
-allocate (Buffers *b, GError **error)
-{
-  guint i;
-
-  if (!open_window (b, error))
-    return FALSE;
-  for (i = b->has_window ? WINDOW : RAM; i < N_MEMORIES; i++)
-    if (!bench_block_init (&b->blocks[i], places[i], b->handle, b->size, error))
-      return FALSE;
-  for (i = 0; i < 2; i++)
-    if (!bench_check (
-            b->cu->cuEventCreate (&b->events[i], 0), "cuEventCreate", error))
-      return FALSE;
-  return bench_target_init (&b->target, 2 * b->size, error);
-}
+} Copy;
 
 static void
-buffers_clear (Buffers *b)
+wait_for (Copy *c, CUresult result, const gchar *function)
 {
-  guint i;
-
-  for (i = 0; i < N_MEMORIES; i++)
-    bench_block_clear (&b->blocks[i]);
-  bench_target_clear (&b->target);
-  for (i = 0; i < 2; i++)
-    if (b->events[i])
-      b->cu->cuEventDestroy (b->events[i]);
-  vkgdr_close (b->handle);
-}
-
-/* --- copies by size ------------------------------------------------------- */
-
-static CUresult
-wait_for (Buffers *b, CUresult result)
-{
-  CUresult waited = b->cu->cuStreamSynchronize (b->target.stream);
-
-  return result == CUDA_SUCCESS ? waited : result;
+  bench_check (result, function);
+  bench_check (
+      c->cu->cuStreamSynchronize (c->from.stream), "cuStreamSynchronize");
 }
 
 /* Each copy is measured alone, between two events, in the same way as the time
  * of a kernel. Copies in a row would overlap at their ends. */
-static CUresult
-copy_on_device (Buffers *b)
+static void
+copy_on_device (Copy *c)
 {
-  BenchTarget t = b->target;
-  CUresult result = b->cu->cuEventRecord (b->events[0], t.stream);
+  BenchBlock *b = &c->from;
   float took = 0;
 
-  if (result == CUDA_SUCCESS)
-    result = b->cu->cuMemcpyDtoDAsync (
-        t.device + b->size, t.device, b->size, t.stream);
-  if (result == CUDA_SUCCESS)
-    result = b->cu->cuEventRecord (b->events[1], t.stream);
-  result = wait_for (b, result);
-  if (result == CUDA_SUCCESS)
-    result = b->cu->cuEventElapsedTime (&took, b->events[0], b->events[1]);
-  b->device_time += took;
-  b->n_device++;
-  return result;
+  bench_check (c->cu->cuEventRecord (c->events[0], b->stream), "cuEventRecord");
+  bench_check (c->cu->cuMemcpyDtoDAsync (
+                   b->device + c->size, b->device, c->size, b->stream),
+      "cuMemcpyDtoDAsync");
+  wait_for (c, c->cu->cuEventRecord (c->events[1], b->stream), "cuEventRecord");
+  bench_check (c->cu->cuEventElapsedTime (&took, c->events[0], c->events[1]),
+      "cuEventElapsedTime");
+  c->device_time += took;
+  c->n_device++;
 }
 
-static CUresult
-copy (Buffers *b, const Kind *kind)
+static void
+copy (Copy *c)
 {
-  guint8 *from = b->blocks[kind->from].host, *to = b->blocks[kind->to].host;
-  BenchTarget t = b->target;
-  gsize size = b->size;
+  guint8 *from = c->from.host, *to = c->to.host;
+  CUdeviceptr device = c->from.device;
+  CUstream stream = c->from.stream;
+  gsize size = c->size;
 
-  if (kind->from == WINDOW)
-    vkgdr_memory_invalidate (b->blocks[WINDOW].window, 0, size);
-  switch (kind->how) {
-  case BY_HTOD:
-    return b->cu->cuMemcpyHtoD (t.device, from, size);
-  case BY_DTOH:
-    return b->cu->cuMemcpyDtoH (from, t.device, size);
-  case BY_HTOD_ASYNC:
-    return wait_for (
-        b, b->cu->cuMemcpyHtoDAsync (t.device, from, size, t.stream));
-  case BY_DTOH_ASYNC:
-    return wait_for (
-        b, b->cu->cuMemcpyDtoHAsync (from, t.device, size, t.stream));
-  case BY_DTOD:
-    return copy_on_device (b);
-  case BY_MEMCPY:
-    memcpy (to, from, size);
-    break;
-  case BY_LOADS:
-    vkgdr_copy_from_bar (to, from, size);
-    break;
+  switch (c->how) {
+  case HTOD:
+    bench_check (c->cu->cuMemcpyHtoD (device, from, size), "cuMemcpyHtoD");
+    return;
+  case DTOH:
+    bench_check (c->cu->cuMemcpyDtoH (from, device, size), "cuMemcpyDtoH");
+    return;
+  case HTOD_ASYNC:
+    wait_for (c, c->cu->cuMemcpyHtoDAsync (device, from, size, stream),
+        "cuMemcpyHtoDAsync");
+    return;
+  case DTOH_ASYNC:
+    wait_for (c, c->cu->cuMemcpyDtoHAsync (from, device, size, stream),
+        "cuMemcpyDtoHAsync");
+    return;
+  case DTOD:
+    copy_on_device (c);
+    return;
   default:
-    vkgdr_copy_to_bar (to, from, size, kind->how == BY_STORES_2 ? 2 : 1);
+    break;
   }
+  if (c->from.window)
+    vkgdr_memory_invalidate (c->from.window, 0, size);
+  if (c->how == MEMCPY)
+    memcpy (to, from, size);
+  else if (c->how == LOADS)
+    vkgdr_copy_from_bar (to, from, size);
+  else
+    vkgdr_copy_to_bar (to, from, size, c->how == STORES_2 ? 2 : 1);
   bench_keep_stores ();
-  if (kind->to == WINDOW)
-    vkgdr_memory_flush (b->blocks[WINDOW].window, 0, size);
-  return CUDA_SUCCESS;
+  if (c->to.window)
+    vkgdr_memory_flush (c->to.window, 0, size);
 }
 
 /* Returns seconds for one call. The calls are timed in batches, which grow
  * until reading the clock does not matter. */
-static CUresult
-time_calls (Buffers *b, const Kind *kind, gdouble seconds, gdouble *result)
+static gdouble
+time_calls (Copy *c, gdouble seconds)
 {
   gint64 budget = seconds * 1e9, elapsed = 0;
   guint64 calls = 0;
   guint batch = 1, i;
-  CUresult status = copy (b, kind);
 
-  b->device_time = b->n_device = 0; /* the first copy takes longer */
-  while (status == CUDA_SUCCESS && (calls == 0 || elapsed < budget)) {
+  copy (c);
+  c->device_time = c->n_device = 0; /* the first copy takes longer */
+  while (calls == 0 || elapsed < budget) {
     gint64 start = bench_now ();
     gint64 took;
 
-    for (i = 0; i < batch && status == CUDA_SUCCESS; i++)
-      status = copy (b, kind);
+    for (i = 0; i < batch; i++)
+      copy (c);
     took = bench_now () - start;
     if (took < MIN_STRETCH) {
       batch *= 2;
@@ -233,62 +202,38 @@ time_calls (Buffers *b, const Kind *kind, gdouble seconds, gdouble *result)
     elapsed += took;
     calls += batch;
   }
-  *result = calls ? elapsed / 1e9 / calls : 0;
-  if (b->n_device > 0)
-    *result = b->device_time / 1e3 / b->n_device;
-  return status;
+  return c->n_device > 0 ? c->device_time / 1e3 / c->n_device
+                         : elapsed / 1e9 / calls;
 }
 
-static gboolean
-is_measured (const Buffers *b, const Kind *kind, const gchar *only)
+/* The request has `bytes`, `how` (of hows), `from` and, for copies by the CPU,
+ * `to` (places), and `seconds`. The reply has `seconds` of one copy. */
+void
+bench_copy (GstVkgdrContext *context, GVariant *request)
 {
-  gboolean calls_driver = kind->how >= BY_HTOD;
-  gboolean in_window =
-      kind->from == WINDOW || (!calls_driver && kind->to == WINDOW);
-
-  return (*only ? strcmp (only, kind->id) == 0 : kind->how != BY_DTOD)
-         && (b->has_window || !in_window)
-         && (b->cached || !kind->max_uncached || b->size <= kind->max_uncached);
-}
-
-static JsonObject *
-measure_kind (Buffers *b, const Kind *kind, gdouble seconds)
-{
-  JsonObject *result = json_object_new ();
-  GError *error = NULL;
-  gdouble time;
-
-  bench_set_text (result, "id", kind->id);
-  bench_set_text (result, "label", kind->label);
-  bench_set_text (result, "direction", kind->direction);
-  if (bench_check (time_calls (b, kind, seconds, &time), kind->label, &error))
-    bench_set_number (result, "seconds", time);
-  else
-    bench_set_text (result, "error", error->message);
-  g_clear_error (&error);
-  return result;
-}
-
-/* Measures all kinds of copies of `bytes`, or `only` one, each for `seconds`.
- * The reply has their times in `copies`. */
-gboolean
-bench_copies (GstVkgdrContext *context, JsonObject *request, JsonObject *reply,
-    GError **error)
-{
-  Buffers b = { vkgdr_driver_load (), bench_get_integer (request, "bytes") };
-  JsonArray *results = json_array_new ();
-  gboolean ok;
+  Copy c = { .cu = vkgdr_driver_load () };
+  const gchar *how, *from, *to;
+  gdouble seconds;
+  gint64 size;
   guint i;
 
-  json_object_set_array_member (reply, "copies", results);
-  if (!gst_vkgdr_context_push (context, error))
-    return FALSE;
-  ok = allocate (&b, error);
-  for (i = 0; ok && i < G_N_ELEMENTS (kinds); i++)
-    if (is_measured (&b, &kinds[i], bench_get_text (request, "only")))
-      json_array_add_object_element (results,
-          measure_kind (&b, &kinds[i], bench_get_number (request, "seconds")));
-  buffers_clear (&b);
-  gst_vkgdr_context_pop (context);
-  return ok;
+  g_variant_lookup (request, "bytes", "x", &size);
+  g_variant_lookup (request, "how", "&s", &how);
+  g_variant_lookup (request, "from", "&s", &from);
+  g_variant_lookup (request, "to", "&s", &to);
+  g_variant_lookup (request, "seconds", "d", &seconds);
+  c.size = size;
+  while (strcmp (how, hows[c.how]) != 0)
+    c.how++;
+  bench_block_init (&c.from, from, size, c.how >= HTOD ? 2 * size : 0);
+  if (c.how < HTOD)
+    bench_block_init (&c.to, to, size, 0);
+  for (i = 0; i < 2; i++)
+    bench_check (c.cu->cuEventCreate (&c.events[i], 0), "cuEventCreate");
+  bench_reply (
+      g_variant_new_parsed ("{'seconds': %d}", time_calls (&c, seconds)));
+  for (i = 0; i < 2; i++)
+    c.cu->cuEventDestroy (c.events[i]);
+  bench_block_clear (&c.from);
+  bench_block_clear (&c.to);
 }

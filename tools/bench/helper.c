@@ -3,165 +3,210 @@
  * helper.c: reads requests of vkgdr-bench and writes replies
  *
  * Usage: vkgdr-bench-helper serve DEVICE
- *        vkgdr-bench-helper first-frame PIPELINE
- *        vkgdr-bench-helper consume PIPELINE
+ *        vkgdr-bench-helper play PIPELINE
  *
  * `serve` opens the device and describes it. Then it answers requests until
  * standard input ends. A request and a reply are one JSON object in one line. A
- * request names its command in "do". A reply has the results, or "error".
- *
- * `first-frame` runs a pipeline in a new process, and replies with the time of
- * its first frame. `consume` is one of the other processes of the section
- * `ipc`. It writes an empty object when it has got the first frame.
+ * request names its command in "do". A reply has the results, or "error", after
+ * which the process ends. frames.c describes `play`.
  */
 
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <json-glib/json-glib.h>
 
 #include "helper.h"
-
-static const struct {
-  const gchar *name;
-  BenchCommand func;
-} commands[] = {
-  { "copies", bench_copies },
-  { "loops", bench_loops },
-  { "run", bench_run },
-  { "serve", bench_serve },
-  { "serve-end", bench_serve_end },
-};
 
 /* Elements whose versions decide which pipelines can be measured. */
 static const gchar *const peers[] = { "cudaupload", "cudaconvertscale",
   "cudaipcsink", NULL };
 
+static FILE *replies;
+
+/* --- replies and errors --------------------------------------------------- */
+
+void
+bench_reply (GVariant *reply)
+{
+  gchar *text = json_gvariant_serialize_data (g_variant_ref_sink (reply), NULL);
+
+  fprintf (replies, "%s\n", text);
+  fflush (replies);
+  g_free (text);
+  g_variant_unref (reply);
+}
+
+static GVariant *
+text_new (const gchar *text)
+{
+  return g_variant_new_take_string (g_utf8_make_valid (text, -1));
+}
+
+void
+bench_die (const gchar *format, ...)
+{
+  va_list arguments;
+  gchar *text;
+
+  va_start (arguments, format);
+  text = g_strdup_vprintf (format, arguments);
+  bench_reply (g_variant_new_parsed ("{'error': %*}", text_new (text)));
+  _exit (EXIT_FAILURE);
+}
+
+void
+bench_die_of_vkgdr (void)
+{
+  const char *text = vkgdr_last_error ();
+
+  bench_die ("%s", text ? text : "libvkgdr gives no reason");
+}
+
+void
+bench_check (CUresult result, const gchar *function)
+{
+  const char *name = "unknown";
+
+  if (result == CUDA_SUCCESS)
+    return;
+  vkgdr_driver_load ()->cuGetErrorName (result, &name);
+  bench_die ("%s failed (%s, %d)", function, name, result);
+}
+
+gint64
+bench_now (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return (gint64) now.tv_sec * G_GINT64_CONSTANT (1000000000) + now.tv_nsec;
+}
+
+/* --- the description ------------------------------------------------------ */
+
 /* Adds a field of the structure that describes the device. */
 static gboolean
 add_field (GQuark field, const GValue *value, gpointer machine)
 {
-  const gchar *member = g_quark_to_string (field);
+  GVariant *variant = G_VALUE_HOLDS_STRING (value)
+                          ? text_new (g_value_get_string (value))
+                      : G_VALUE_HOLDS_UINT64 (value)
+                          ? g_variant_new ("t", g_value_get_uint64 (value))
+                      : G_VALUE_HOLDS_BOOLEAN (value)
+                          ? g_variant_new ("b", g_value_get_boolean (value))
+                          : g_variant_new ("i", g_value_get_int (value));
 
-  if (G_VALUE_HOLDS_STRING (value))
-    bench_set_text (machine, member, g_value_get_string (value));
-  else if (G_VALUE_HOLDS_UINT64 (value))
-    json_object_set_int_member (machine, member, g_value_get_uint64 (value));
-  else if (G_VALUE_HOLDS_INT (value))
-    json_object_set_int_member (machine, member, g_value_get_int (value));
-  else if (G_VALUE_HOLDS_BOOLEAN (value))
-    json_object_set_boolean_member (
-        machine, member, g_value_get_boolean (value));
+  g_variant_builder_add (machine, "{sv}", g_quark_to_string (field), variant);
   return TRUE;
 }
 
-/* Returns the versions of those elements that are installed. */
-static JsonObject *
+/* The versions of those elements that are installed. */
+static GVariant *
 describe_peers (void)
 {
-  JsonObject *versions = json_object_new ();
-  const gchar *const *name;
+  GVariantBuilder versions;
+  guint i;
 
-  for (name = peers; *name; name++) {
-    GstElementFactory *factory = gst_element_factory_find (*name);
-    GstPlugin *plugin;
+  g_variant_builder_init (&versions, G_VARIANT_TYPE ("a{ss}"));
+  for (i = 0; peers[i]; i++) {
+    GstElementFactory *factory = gst_element_factory_find (peers[i]);
+    GstPlugin *plugin =
+        factory ? gst_plugin_feature_get_plugin (GST_PLUGIN_FEATURE (factory))
+                : NULL;
 
-    if (!factory)
-      continue;
-    plugin = gst_plugin_feature_get_plugin (GST_PLUGIN_FEATURE (factory));
-    bench_set_text (
-        versions, *name, plugin ? gst_plugin_get_version (plugin) : "unknown");
+    if (plugin)
+      g_variant_builder_add (
+          &versions, "{ss}", peers[i], gst_plugin_get_version (plugin));
     gst_clear_object (&plugin);
-    gst_object_unref (factory);
+    gst_clear_object (&factory);
   }
-  return versions;
+  return g_variant_builder_end (&versions);
 }
 
 static void
-describe (GstVkgdrContext *context, JsonObject *reply)
+describe (GstVkgdrContext *context)
 {
   GstStructure *device = gst_vkgdr_context_describe (context);
-  JsonObject *machine = json_object_new ();
+  GVariantBuilder machine;
   gchar *gstreamer = gst_version_string ();
 
-  gst_structure_foreach (device, add_field, machine);
-  bench_set_text (machine, "gstreamer", gstreamer);
-  bench_set_text (machine, "copy-isa", vkgdr_copy_isa ());
-  json_object_set_object_member (reply, "machine", machine);
-  json_object_set_object_member (reply, "peers", describe_peers ());
-  json_object_set_int_member (
-      reply, "device", gst_vkgdr_context_get_device (context));
-  bench_set_text (reply, "softcuda", vkgdr_driver_softcuda_dir ());
+  g_variant_builder_init (&machine, G_VARIANT_TYPE ("a{sv}"));
+  gst_structure_foreach (device, add_field, &machine);
+  g_variant_builder_add (&machine, "{sv}", "gstreamer", text_new (gstreamer));
+  g_variant_builder_add (
+      &machine, "{sv}", "copy-isa", text_new (vkgdr_copy_isa ()));
+  bench_reply (g_variant_new_parsed (
+      "{'machine': <%*>, 'peers': <%*>, 'device': <%i>, 'softcuda': <%*>}",
+      g_variant_builder_end (&machine), describe_peers (),
+      gst_vkgdr_context_get_device (context),
+      text_new (vkgdr_driver_softcuda_dir ())));
   g_free (gstreamer);
   gst_structure_free (device);
 }
 
+/* --- requests ------------------------------------------------------------- */
+
 static void
 answer (GstVkgdrContext *context, const gchar *line)
 {
-  JsonObject *reply = json_object_new (), *request;
-  GError *error = NULL;
-  JsonNode *root = json_from_string (line, &error);
-  BenchCommand func = NULL;
-  guint i;
+  GVariant *request = json_gvariant_deserialize_data (line, -1, "a{sv}", NULL);
+  const gchar *command = "";
 
-  if (root && JSON_NODE_HOLDS_OBJECT (root)) {
-    request = json_node_get_object (root);
-    for (i = 0; i < G_N_ELEMENTS (commands); i++)
-      if (strcmp (commands[i].name, bench_get_text (request, "do")) == 0)
-        func = commands[i].func;
-    if (func)
-      func (context, request, reply, &error);
-    else
-      bench_fail (&error, "there is no such command");
-  }
-  bench_write_reply (reply, error);
-  g_clear_pointer (&root, json_node_unref);
+  if (request)
+    g_variant_lookup (request, "do", "&s", &command);
+  if (g_str_equal (command, "copy"))
+    bench_copy (context, request);
+  else if (g_str_equal (command, "loops"))
+    bench_loops (context, request);
+  else if (g_str_equal (command, "run"))
+    bench_run (context, request);
+  else
+    bench_die ("there is no command \"%s\"", command);
+  g_variant_unref (request);
 }
 
-static int
+static void
 serve (gint device)
 {
-  JsonObject *reply = json_object_new ();
   GError *error = NULL;
-  GstVkgdrContext *context = gst_vkgdr_context_new (device, &error);
+  GstVkgdrContext *context;
   gchar *line = NULL;
   gsize size = 0;
 
-  if (context)
-    describe (context, reply);
-  bench_write_reply (reply, error);
-  while (context && getline (&line, &size, stdin) > 0)
+  gst_vkgdr_init ();
+  context = gst_vkgdr_context_new (device, &error);
+  if (!context || !gst_vkgdr_context_push (context, &error))
+    bench_die ("%s", error->message);
+  describe (context);
+  while (getline (&line, &size, stdin) > 0)
     answer (context, line);
   free (line);
-  if (!context)
-    return EXIT_FAILURE;
+  gst_vkgdr_context_pop (context);
   gst_object_unref (context);
-  return EXIT_SUCCESS;
 }
 
 int
 main (int argc, char **argv)
 {
-  JsonObject *reply;
-  GError *error = NULL;
+  /* Libraries may print to standard output, so this becomes standard error. */
+  int fd = dup (STDOUT_FILENO);
 
   setlocale (LC_CTYPE, "");
-  if (argc != 3 || !bench_open_replies ()) {
+  replies = fd >= 0 ? fdopen (fd, "w") : NULL;
+  if (argc != 3 || !replies || dup2 (STDERR_FILENO, STDOUT_FILENO) < 0) {
     fputs ("vkgdr-bench-helper is started by vkgdr-bench\n", stderr);
     return EXIT_FAILURE;
   }
   gst_init (NULL, NULL);
   bench_source_register ();
-  if (strcmp (argv[1], "serve") == 0) {
-    gst_vkgdr_init ();
-    return serve (atoi (argv[2]));
-  }
-  reply = json_object_new ();
-  if (strcmp (argv[1], "consume") == 0)
-    bench_consume (argv[2], reply, &error);
+  if (strcmp (argv[1], "serve") == 0)
+    serve (atoi (argv[2]));
   else
-    bench_first_frame (argv[2], reply, &error);
-  bench_write_reply (reply, error);
+    bench_play (argv[2]);
   return EXIT_SUCCESS;
 }

@@ -10,80 +10,54 @@
 #define BENCH_HELPER_H
 
 #include <gst/vkgdr/vkgdr.h>
-#include <json-glib/json-glib.h>
 
 #include "driver.h"
-#include <vkgdr/vkgdr.h>
 
-/* Does what @request asks for, and adds the results to @reply. Returns FALSE
- * with @error set if that failed. */
-typedef gboolean (*BenchCommand) (GstVkgdrContext *context, JsonObject *request,
-    JsonObject *reply, GError **error);
+/* Each does what @request (of type a{sv}) asks for, and replies. The thread has
+ * the current CUDA context of @context. */
+void bench_copy (GstVkgdrContext *context, GVariant *request);  /* copies.c */
+void bench_loops (GstVkgdrContext *context, GVariant *request); /* loops.c */
+void bench_run (GstVkgdrContext *context, GVariant *request);   /* pipeline.c */
 
-#define BENCH_COMMAND(name) \
-  gboolean name (GstVkgdrContext *context, JsonObject *request, \
-      JsonObject *reply, GError **error)
+/* frames.c: runs @what until standard input ends. */
+void bench_play (const gchar *what);
 
-BENCH_COMMAND (bench_copies);    /* copies.c */
-BENCH_COMMAND (bench_loops);     /* loops.c */
-BENCH_COMMAND (bench_run);       /* pipeline.c */
-BENCH_COMMAND (bench_serve);     /* frames.c */
-BENCH_COMMAND (bench_serve_end); /* frames.c */
+/* --- helper.c ------------------------------------------------------------- */
 
-/* --- reply.c: requests, replies and errors -------------------------------- */
+/* Writes one line of JSON. */
+void bench_reply (GVariant *reply);
 
-/* Moves standard output to replies. Afterwards it is standard error, because
- * libraries may print to it. */
-gboolean bench_open_replies (void);
-
-/* Writes one line. Takes ownership of @reply. If @error is not NULL, only
- * writes the error, and frees it. */
-void bench_write_reply (JsonObject *reply, GError *error);
-
-/* Set a member: to a text of any encoding, and to a number, or to null if it is
- * not finite. */
-void bench_set_text (JsonObject *reply, const gchar *member, const gchar *text);
-void bench_set_number (JsonObject *reply, const gchar *member, gdouble number);
-
-/* Values of a request: if a member is missing, 0 or "". */
-gint64 bench_get_integer (JsonObject *request, const gchar *member);
-gdouble bench_get_number (JsonObject *request, const gchar *member);
-const gchar *bench_get_text (JsonObject *request, const gchar *member);
-
-/* Return FALSE with @error set: to @text, to vkgdr_last_error(), and, if
- * @result is an error, to a text that names @function. */
-gboolean bench_fail (GError **error, const gchar *text);
-gboolean bench_set_last_error (GError **error);
-gboolean bench_check (CUresult result, const gchar *function, GError **error);
+/* Replies with an error, and ends the process without cleaning up: vkgdr-bench
+ * starts another one for the next measurement. The last function does so if
+ * @result is an error. */
+void bench_die (const gchar *format, ...) G_GNUC_NORETURN G_GNUC_PRINTF (1, 2);
+void bench_die_of_vkgdr (void) G_GNUC_NORETURN; /* vkgdr_last_error() */
+void bench_check (CUresult result, const gchar *function);
 
 /* Nanoseconds of CLOCK_MONOTONIC, which all processes share. */
 gint64 bench_now (void);
 
-/* --- block.c: memory ------------------------------------------------------ */
+/* --- copies.c: memory ----------------------------------------------------- */
 
 typedef enum { BENCH_RAM, BENCH_WINDOW, BENCH_PINNED } BenchPlace;
 
-/* Memory that the CPU writes to. */
+/* Memory that the CPU writes to, and, if asynchronous copies go from it, memory
+ * of the device and a stream. */
 typedef struct {
   BenchPlace place;
   guint8 *host;
   vkgdr_memory_t window; /* if it is in the window */
-} BenchBlock;
-
-/* Memory of the device, and a stream for copies. */
-typedef struct {
   CUdeviceptr device;
   CUstream stream;
-} BenchTarget;
+} BenchBlock;
 
-/* Writes to all of the memory, so that no page fault is measured. After a
- * failure, and for memory that is all zero, the functions to clear can be
- * called, too. */
-gboolean bench_block_init (BenchBlock *block, BenchPlace place, vkgdr_t window,
-    gsize size, GError **error);
+/* @place is "ram", "window" or "pinned". Writes to all of the memory, so that
+ * no page fault is measured. @device_size may be 0. */
+void bench_block_init (
+    BenchBlock *block, const gchar *place, gsize size, gsize device_size);
+
+/* Waits for pending copies. A block that is all zero can be cleared, too. */
 void bench_block_clear (BenchBlock *block);
-gboolean bench_target_init (BenchTarget *target, gsize size, GError **error);
-void bench_target_clear (BenchTarget *target);
 
 /* The compiler must assume that this reads all memory. So it does not leave out
  * or merge stores that nothing reads. */
@@ -111,20 +85,15 @@ void bench_fill_write (
 /* Registers the element `vkgdrbenchsrc` in this process. */
 void bench_source_register (void);
 
-/* --- pipeline.c, frames.c ------------------------------------------------- */
+/* --- pipeline.c ----------------------------------------------------------- */
 
 /* Makes a pipeline for @context, which is nullable. */
-GstElement *bench_make_pipeline (
-    const gchar *launch, GstVkgdrContext *context, GError **error);
+GstElement *bench_make_pipeline (const gchar *launch, GstVkgdrContext *context);
 
-/* Adds to @reply the time of the first frame of a pipeline, as bench_now() does
- * it. */
-void bench_first_frame (const gchar *launch, JsonObject *reply, GError **error);
+/* Waits for a short time. Errors and the end of the stream end the process. */
+void bench_check_bus (GstElement *pipeline);
 
-/* Gets frames from the server until standard input ends, and adds them to
- * @reply. @what is a pipeline with the element `received`, or the path of a
- * socket, from which libvkgdr's client gets the frames. It does not sleep if
- * "busy:" is in front of the path. */
-void bench_consume (const gchar *what, JsonObject *reply, GError **error);
+void bench_watch (GstElement *element, const gchar *pad_name,
+    GstPadProbeCallback func, gpointer data);
 
 #endif /* BENCH_HELPER_H */

@@ -8,6 +8,8 @@
  * overhead. The difference from ordinary memory is due to the machine.
  */
 
+#include <string.h>
+
 #include "helper.h"
 
 #define MAX_THREADS 64
@@ -28,251 +30,176 @@
 /* The interval in which the threads are checked, in microseconds. */
 #define POLL 1000
 
-typedef enum { PHASE_WARM_UP, PHASE_COUNT, PHASE_DONE } Phase;
-
-typedef struct _Loops Loops;
+enum { WARM_UP, COUNT, DONE };
 
 /* A thread with its frames. From pinned memory, asynchronous DMA copies each
- * frame to the target. */
+ * frame to the device. */
 typedef struct {
-  Loops *loops;
+  GThread *handle;
   BenchFill fill;
   BenchBlock block;
-  BenchTarget target;
   CUevent sent[MAX_FRAMES];
 
   gint n_written; /* atomic: frames in the counted time */
   gint64 first;
   gint64 last;
-  CUresult result;
-} Thread;
+} Loop;
 
-struct _Loops {
+/* One request is answered at a time. */
+static struct {
   const vkgdr_cuda *cu;
   GstVkgdrContext *context;
-  vkgdr_t window;
-  guint n;
-  guint n_frames;
-  gsize size;   /* bytes of a frame */
+  gint64 n, n_direct, n_frames;
+  gint64 size;  /* bytes of a frame */
   gsize stride; /* the distance between two frames */
   gdouble seconds;
   gint phase; /* atomic */
-  Thread threads[MAX_THREADS];
-};
-
-/* --- threads -------------------------------------------------------------- */
-
-static CUresult
-send (Thread *self, guint frame)
-{
-  const vkgdr_cuda *cu = self->loops->cu;
-  gsize offset = frame * self->loops->stride;
-  CUresult result = cu->cuMemcpyHtoDAsync (self->target.device + offset,
-      self->block.host + offset, self->loops->size, self->target.stream);
-
-  if (result == CUDA_SUCCESS)
-    result = cu->cuEventRecord (self->sent[frame], self->target.stream);
-  return result;
-}
+  Loop loops[MAX_THREADS];
+} all;
 
 /* Writes frame number @number to the memories in turn. A staged frame is only
  * written when its last transfer has ended. */
-static CUresult
-write_frame (Thread *self, guint64 number)
+static void
+write_frame (Loop *self, guint64 number)
 {
-  Loops *loops = self->loops;
-  guint frame = number % loops->n_frames;
-  gsize offset = frame * loops->stride;
-  CUresult result = CUDA_SUCCESS;
+  BenchBlock *block = &self->block;
+  guint frame = number % all.n_frames;
+  gsize offset = frame * all.stride;
 
-  if (self->block.place == BENCH_PINNED)
-    result = loops->cu->cuEventSynchronize (self->sent[frame]);
-  bench_fill_write (
-      &self->fill, self->block.host + offset, loops->size, number);
+  if (block->place == BENCH_PINNED)
+    bench_check (
+        all.cu->cuEventSynchronize (self->sent[frame]), "cuEventSynchronize");
+  bench_fill_write (&self->fill, block->host + offset, all.size, number);
   bench_keep_stores ();
-  if (self->block.place == BENCH_WINDOW)
-    vkgdr_memory_flush (self->block.window, offset, loops->size);
-  else if (self->block.place == BENCH_PINNED && result == CUDA_SUCCESS)
-    result = send (self, frame);
-  return result;
+  if (block->place == BENCH_WINDOW) {
+    vkgdr_memory_flush (block->window, offset, all.size);
+  } else if (block->place == BENCH_PINNED) {
+    bench_check (all.cu->cuMemcpyHtoDAsync (block->device + offset,
+                     block->host + offset, all.size, block->stream),
+        "cuMemcpyHtoDAsync");
+    bench_check (all.cu->cuEventRecord (self->sent[frame], block->stream),
+        "cuEventRecord");
+  }
 }
 
 static gpointer
-run_thread (gpointer data)
+run_loop (gpointer data)
 {
-  Thread *self = data;
+  Loop *self = data;
   guint64 number = 0;
   gint phase;
 
-  if (!gst_vkgdr_context_push (self->loops->context, NULL)) {
-    self->result = CUDA_ERROR_INVALID_CONTEXT;
-    return NULL;
-  }
-  while ((phase = g_atomic_int_get (&self->loops->phase)) != PHASE_DONE
-         && self->result == CUDA_SUCCESS) {
-    self->result = write_frame (self, number++);
-    if (phase != PHASE_COUNT)
+  if (!gst_vkgdr_context_push (all.context, NULL))
+    bench_die ("a thread cannot use the device");
+  while ((phase = g_atomic_int_get (&all.phase)) != DONE) {
+    write_frame (self, number++);
+    if (phase != COUNT)
       continue;
     self->last = bench_now ();
     if (self->first == 0)
       self->first = self->last;
     g_atomic_int_inc (&self->n_written);
   }
-  gst_vkgdr_context_pop (self->loops->context);
+  gst_vkgdr_context_pop (all.context);
   return NULL;
 }
 
 static gboolean
-is_enough (Loops *self)
+is_enough (void)
 {
   guint i;
 
-  for (i = 0; i < self->n; i++)
-    if (g_atomic_int_get (&self->threads[i].n_written) < MIN_FRAMES)
+  for (i = 0; i < all.n; i++)
+    if (g_atomic_int_get (&all.loops[i].n_written) < MIN_FRAMES)
       return FALSE;
   return TRUE;
-}
-
-static void
-wait_while_counting (Loops *self)
-{
-  gint64 start;
-
-  g_usleep ((gulong) (self->seconds * WARM_UP_SHARE * G_USEC_PER_SEC));
-  g_atomic_int_set (&self->phase, PHASE_COUNT);
-  start = bench_now ();
-  g_usleep ((gulong) (self->seconds * G_USEC_PER_SEC));
-  while (!is_enough (self) && bench_now () < start + PATIENCE)
-    g_usleep (POLL);
 }
 
 /* Returns the frames per second of all threads together. */
-static gboolean
-sum_rates (const Loops *self, gdouble *rate, GError **error)
+static gdouble
+measure (void)
 {
+  gdouble rate = 0;
+  GError *error = NULL;
+  gint64 start;
   guint i;
 
-  for (i = 0; i < self->n; i++) {
-    const Thread *thread = &self->threads[i];
-
-    if (!bench_check (thread->result, "a transfer", error))
-      return FALSE;
-    if (thread->last > thread->first)
-      *rate += (thread->n_written - 1) * 1e9 / (thread->last - thread->first);
+  for (i = 0; i < all.n; i++) {
+    all.loops[i].handle =
+        g_thread_try_new ("bench-stream", run_loop, &all.loops[i], &error);
+    if (error)
+      bench_die ("a thread cannot be started: %s", error->message);
   }
-  return TRUE;
-}
+  g_usleep (all.seconds * WARM_UP_SHARE * G_USEC_PER_SEC);
+  g_atomic_int_set (&all.phase, COUNT);
+  start = bench_now ();
+  g_usleep (all.seconds * G_USEC_PER_SEC);
+  while (!is_enough () && bench_now () < start + PATIENCE)
+    g_usleep (POLL);
+  g_atomic_int_set (&all.phase, DONE);
+  for (i = 0; i < all.n; i++) {
+    Loop *self = &all.loops[i];
 
-static gboolean
-measure (Loops *self, gdouble *rate, GError **error)
-{
-  GThread *handles[MAX_THREADS];
-  guint i, n = 0;
-
-  while (n < self->n
-         && (handles[n] = g_thread_try_new (
-                 "bench-stream", run_thread, &self->threads[n], error)))
-    n++;
-  if (n == self->n)
-    wait_while_counting (self);
-  else
-    g_prefix_error (error, "a thread cannot be started: ");
-  g_atomic_int_set (&self->phase, PHASE_DONE);
-  for (i = 0; i < n; i++)
-    g_thread_join (handles[i]);
-  return n == self->n && sum_rates (self, rate, error);
+    g_thread_join (self->handle);
+    if (self->last > self->first)
+      rate += (self->n_written - 1) * 1e9 / (self->last - self->first);
+  }
+  return rate;
 }
 
 /* --- the command ---------------------------------------------------------- */
 
-static gboolean
-prepare_thread (
-    Thread *self, BenchPlace place, JsonObject *request, GError **error)
+static void
+prepare (Loop *self, const gchar *place, const gchar *fill, gint64 area)
 {
-  Loops *loops = self->loops;
-  gsize size = loops->stride * loops->n_frames;
-  gboolean ok;
+  gsize size = all.stride * all.n_frames;
+  gboolean pinned = g_str_equal (place, "pinned");
   guint i;
 
-  bench_fill_init (&self->fill, bench_get_text (request, "fill"),
-      bench_get_integer (request, "area"));
-  ok = bench_block_init (&self->block, place, loops->window, size, error);
-  if (place != BENCH_PINNED)
-    return ok;
-  ok = ok && bench_target_init (&self->target, size, error);
-  for (i = 0; ok && i < loops->n_frames; i++)
-    ok = bench_check (
-        loops->cu->cuEventCreate (&self->sent[i], CU_EVENT_DISABLE_TIMING),
-        "cuEventCreate", error);
-  return ok;
-}
-
-/* The first `direct` threads write to the window. */
-static gboolean
-prepare (Loops *self, JsonObject *request, GError **error)
-{
-  gboolean in_ram = g_str_equal (bench_get_text (request, "others"), "ram");
-  guint i, n_direct = bench_get_integer (request, "direct");
-
-  if (n_direct > 0
-      && !(self->window = vkgdr_open (0, VKGDR_OPEN_CURRENT_CONTEXT_BIT)))
-    return bench_set_last_error (error);
-  for (i = 0; i < self->n; i++) {
-    self->threads[i].loops = self;
-    if (!prepare_thread (&self->threads[i],
-            i < n_direct ? BENCH_WINDOW
-            : in_ram     ? BENCH_RAM
-                         : BENCH_PINNED,
-            request, error))
-      return FALSE;
-  }
-  return TRUE;
+  bench_fill_init (&self->fill, fill, area);
+  bench_block_init (&self->block, place, size, pinned ? size : 0);
+  for (i = 0; pinned && i < all.n_frames; i++)
+    bench_check (
+        all.cu->cuEventCreate (&self->sent[i], CU_EVENT_DISABLE_TIMING),
+        "cuEventCreate");
 }
 
 static void
-release (Loops *self)
+release (Loop *self)
 {
-  guint i, k;
+  guint i;
 
-  for (i = 0; i < self->n; i++) {
-    Thread *thread = &self->threads[i];
-
-    bench_target_clear (&thread->target);
-    for (k = 0; k < MAX_FRAMES; k++)
-      if (thread->sent[k])
-        self->cu->cuEventDestroy (thread->sent[k]);
-    bench_block_clear (&thread->block);
-    bench_fill_clear (&thread->fill);
-  }
-  vkgdr_close (self->window);
+  bench_block_clear (&self->block);
+  for (i = 0; i < MAX_FRAMES && self->sent[i]; i++)
+    all.cu->cuEventDestroy (self->sent[i]);
+  bench_fill_clear (&self->fill);
 }
 
 /* The request has `threads`, `direct` (the number of threads that write to the
- * window), `others` ("ram" or "staging", for the other threads), `bytes` of a
- * frame, `buffers`, `fill`, `area` and `seconds`. The reply has `rate`. */
-gboolean
-bench_loops (GstVkgdrContext *context, JsonObject *request, JsonObject *reply,
-    GError **error)
+ * window), `others` (the place of the other threads), `bytes` of a frame,
+ * `buffers`, `fill`, `area` and `seconds`. The reply has `rate`. */
+void
+bench_loops (GstVkgdrContext *context, GVariant *request)
 {
-  Loops *self = g_new0 (Loops, 1);
-  gdouble rate = 0;
-  gboolean ok;
+  const gchar *others, *fill;
+  gint64 area;
+  guint i;
 
-  self->cu = vkgdr_driver_load ();
-  self->context = context;
-  self->n = CLAMP (bench_get_integer (request, "threads"), 1, MAX_THREADS);
-  self->n_frames =
-      CLAMP (bench_get_integer (request, "buffers"), 1, MAX_FRAMES);
-  self->size = bench_get_integer (request, "bytes");
-  self->stride = (self->size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-  self->seconds = bench_get_number (request, "seconds");
-  ok = gst_vkgdr_context_push (context, error);
-  if (ok) {
-    ok = prepare (self, request, error) && measure (self, &rate, error);
-    bench_set_number (reply, "rate", rate);
-    release (self);
-    gst_vkgdr_context_pop (context);
-  }
-  g_free (self);
-  return ok;
+  memset (&all, 0, sizeof (all));
+  all.cu = vkgdr_driver_load ();
+  all.context = context;
+  g_variant_lookup (request, "threads", "x", &all.n);
+  g_variant_lookup (request, "direct", "x", &all.n_direct);
+  g_variant_lookup (request, "others", "&s", &others);
+  g_variant_lookup (request, "bytes", "x", &all.size);
+  g_variant_lookup (request, "buffers", "x", &all.n_frames);
+  g_variant_lookup (request, "fill", "&s", &fill);
+  g_variant_lookup (request, "area", "x", &area);
+  g_variant_lookup (request, "seconds", "d", &all.seconds);
+  all.stride = (all.size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  for (i = 0; i < all.n; i++)
+    prepare (&all.loops[i], i < all.n_direct ? "window" : others, fill, area);
+  bench_reply (g_variant_new_parsed ("{'rate': %d}", measure ()));
+  for (i = 0; i < all.n; i++)
+    release (&all.loops[i]);
 }

@@ -38,12 +38,61 @@ typedef struct {
   gint64 gap; /* the longest time between two arrivals */
 } Counter;
 
-typedef struct {
-  GstElement *pipeline;
-  GstBus *bus; /* NULL if the pipeline is a single element */
-  guint n;
-  Counter counters[MAX_SINKS];
-} Run;
+/* One pipeline runs at a time. */
+static Counter counters[MAX_SINKS];
+static guint n_counters;
+
+GstElement *
+bench_make_pipeline (const gchar *launch, GstVkgdrContext *context)
+{
+  GError *error = NULL;
+  GstElement *pipeline =
+      gst_parse_launch_full (launch, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &error);
+  GstContext *gst_context;
+
+  if (!pipeline)
+    bench_die ("%s", error->message);
+  if (!context)
+    return pipeline;
+  gst_context = gst_vkgdr_context_to_gst_context (context);
+  gst_element_set_context (pipeline, gst_context);
+  gst_context_unref (gst_context);
+  return pipeline;
+}
+
+void
+bench_check_bus (GstElement *pipeline)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message = gst_bus_timed_pop_filtered (
+      bus, POLL, GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
+  GError *error = NULL;
+
+  gst_object_unref (bus);
+  if (!message)
+    return;
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS)
+    bench_die ("the stream ended by itself");
+  gst_message_parse_error (message, &error, NULL);
+  bench_die ("%s", error->message);
+}
+
+void
+bench_watch (GstElement *element, const gchar *pad_name,
+    GstPadProbeCallback func, gpointer data)
+{
+  GstPad *pad = gst_element_get_static_pad (element, pad_name);
+
+  if (!pad) /* a bin whose pads are made later has none of this name */
+    bench_die ("the buffers of %s cannot be counted: it has no pad \"%s\"",
+        GST_OBJECT_NAME (element), pad_name);
+  gst_pad_add_probe (pad,
+      GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST, func, data,
+      NULL);
+  gst_object_unref (pad);
+}
+
+/* --- counting ------------------------------------------------------------- */
 
 static GstPadProbeReturn
 count_buffers (GstPad *pad, GstPadProbeInfo *info, gpointer data)
@@ -66,122 +115,27 @@ count_buffers (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_OK;
 }
 
-/* A bin whose pads are made later has no pad of this name. */
-static gboolean
-watch_sink (Run *self, GstElement *sink, GError **error)
-{
-  GstPad *pad = gst_element_get_static_pad (sink, "sink");
-  Counter *counter = &self->counters[self->n];
-
-  if (!pad || self->n == MAX_SINKS) {
-    g_set_error (error, GST_CORE_ERROR, GST_CORE_ERROR_PAD,
-        "the buffers of %s cannot be counted: it has no pad \"sink\"",
-        GST_OBJECT_NAME (sink));
-    gst_clear_object (&pad);
-    return FALSE;
-  }
-  g_mutex_init (&counter->lock);
-  gst_pad_add_probe (pad,
-      GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST, count_buffers,
-      counter, NULL);
-  gst_object_unref (pad);
-  self->n++;
-  return TRUE;
-}
-
 /* The description of a single element gives this element, which is no bin. */
-static gboolean
-watch_sinks (Run *self, GError **error)
+static void
+watch_sinks (GstElement *pipeline)
 {
-  GList *l =
-      GST_IS_BIN (self->pipeline) ? GST_BIN_CHILDREN (self->pipeline) : NULL;
+  GList *l = GST_IS_BIN (pipeline) ? GST_BIN_CHILDREN (pipeline) : NULL;
 
-  for (; l; l = l->next)
-    if (GST_OBJECT_FLAG_IS_SET (l->data, GST_ELEMENT_FLAG_SINK)
-        && !watch_sink (self, l->data, error))
-      return FALSE;
-  return self->n > 0
-         || bench_fail (error,
-             "the pipeline has no sink, so there are no buffers to count");
+  n_counters = 0;
+  for (; l && n_counters < MAX_SINKS; l = l->next)
+    if (GST_OBJECT_FLAG_IS_SET (l->data, GST_ELEMENT_FLAG_SINK))
+      bench_watch (l->data, "sink", count_buffers, &counters[n_counters++]);
+  if (n_counters == 0)
+    bench_die ("the pipeline has no sink, so there are no buffers to count");
 }
 
 static void
-run_free (Run *self)
+count_from_now (void)
 {
   guint i;
 
-  gst_element_set_state (self->pipeline, GST_STATE_NULL);
-  gst_clear_object (&self->bus);
-  gst_object_unref (self->pipeline);
-  for (i = 0; i < self->n; i++)
-    g_mutex_clear (&self->counters[i].lock);
-  g_free (self);
-}
-
-GstElement *
-bench_make_pipeline (
-    const gchar *launch, GstVkgdrContext *context, GError **error)
-{
-  GstElement *pipeline =
-      gst_parse_launch_full (launch, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
-  GstContext *gst_context;
-
-  if (!pipeline || !context)
-    return pipeline;
-  gst_context = gst_vkgdr_context_to_gst_context (context);
-  gst_element_set_context (pipeline, gst_context);
-  gst_context_unref (gst_context);
-  return pipeline;
-}
-
-/* --- waiting -------------------------------------------------------------- */
-
-static gboolean
-check_bus (Run *self, GError **error)
-{
-  GstMessage *message = gst_bus_timed_pop_filtered (
-      self->bus, POLL, GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
-
-  if (!message)
-    return TRUE;
-  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
-    gst_message_parse_error (message, error, NULL);
-  else
-    bench_fail (error, "the stream ended by itself");
-  gst_message_unref (message);
-  return FALSE;
-}
-
-/* Returns a running pipeline. */
-static Run *
-run_new (const gchar *launch, GstVkgdrContext *context, GError **error)
-{
-  GstElement *pipeline = bench_make_pipeline (launch, context, error);
-  Run *self;
-
-  if (!pipeline)
-    return NULL;
-  self = g_new0 (Run, 1);
-  self->pipeline = pipeline;
-  self->bus = gst_element_get_bus (pipeline);
-  if (watch_sinks (self, error)) {
-    if (gst_element_set_state (pipeline, GST_STATE_PLAYING)
-        != GST_STATE_CHANGE_FAILURE)
-      return self;
-    if (check_bus (self, error)) /* there is no message with a reason */
-      bench_fail (error, "the pipeline does not start");
-  }
-  run_free (self);
-  return NULL;
-}
-
-static void
-count_from_now (Run *self)
-{
-  guint i;
-
-  for (i = 0; i < self->n; i++) {
-    Counter *counter = &self->counters[i];
+  for (i = 0; i < n_counters; i++) {
+    Counter *counter = &counters[i];
 
     g_mutex_lock (&counter->lock);
     counter->n_arrivals = 0;
@@ -192,47 +146,42 @@ count_from_now (Run *self)
 }
 
 static gboolean
-have_got (Run *self, guint n)
+have_got (guint n)
 {
   guint i, least = n;
 
-  for (i = 0; i < self->n; i++) {
-    g_mutex_lock (&self->counters[i].lock);
-    least = MIN (least, self->counters[i].n_arrivals);
-    g_mutex_unlock (&self->counters[i].lock);
+  for (i = 0; i < n_counters; i++) {
+    g_mutex_lock (&counters[i].lock);
+    least = MIN (least, counters[i].n_arrivals);
+    g_mutex_unlock (&counters[i].lock);
   }
   return least == n;
 }
 
 /* Waits for @seconds, and for longer if there are less than @n arrivals. */
-static gboolean
-wait_for (Run *self, guint n, gdouble seconds, GError **error)
+static void
+wait_for (GstElement *pipeline, guint n, gdouble seconds)
 {
   gint64 start = bench_now (), until = start + (gint64) (seconds * 1e9);
 
-  while (bench_now () < until || !have_got (self, n)) {
-    if (!check_bus (self, error))
-      return FALSE;
-    if (bench_now () > until + PATIENCE) {
-      g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
-          "too few buffers in %.0f s", (bench_now () - start) / 1e9);
-      return FALSE;
-    }
+  while (bench_now () < until || !have_got (n)) {
+    bench_check_bus (pipeline);
+    if (bench_now () > until + PATIENCE)
+      bench_die ("too few buffers in %.0f s", (bench_now () - start) / 1e9);
   }
-  return TRUE;
 }
 
 /* Returns buffers per second of all sinks, and the longest time without one, in
  * seconds. There must be two arrivals at each sink. */
 static gdouble
-read_rate (Run *self, gdouble *gap)
+read_rate (gdouble *gap)
 {
   gdouble sum = 0;
   guint i;
 
   *gap = 0;
-  for (i = 0; i < self->n; i++) {
-    Counter *counter = &self->counters[i];
+  for (i = 0; i < n_counters; i++) {
+    Counter *counter = &counters[i];
 
     g_mutex_lock (&counter->lock);
     sum += counter->n_buffers * 1e9 / (counter->last - counter->first);
@@ -242,103 +191,77 @@ read_rate (Run *self, gdouble *gap)
   return sum;
 }
 
-/* --- commands ------------------------------------------------------------- */
+/* --- the command ---------------------------------------------------------- */
 
-/* Returns the statistic `kernel-time` of an element in nanoseconds, or 0 if
- * there is none. */
-static guint64
-kernel_time_of (GstElement *element)
+/* Returns the statistic `kernel-time` of @element in seconds. Waits, because on
+ * a busy machine the device may not have finished a measurement yet. */
+static gdouble
+read_kernel_time (GstElement *element)
 {
-  guint64 nanoseconds = GST_CLOCK_TIME_NONE;
-  GstStructure *stats = NULL;
-
-  g_object_get (element, "stats", &stats, NULL);
-  gst_structure_get_uint64 (stats, "kernel-time", &nanoseconds);
-  gst_structure_free (stats);
-  return GST_CLOCK_TIME_IS_VALID (nanoseconds) ? nanoseconds : 0;
-}
-
-/* Adds the kernel time of the element `timed`, if the pipeline has one. Waits,
- * because on a busy machine the device may not have finished a measurement
- * yet. */
-static gboolean
-add_kernel_time (Run *self, JsonObject *reply, GError **error)
-{
-  GstElement *element = gst_bin_get_by_name (GST_BIN (self->pipeline), "timed");
   gint64 until = bench_now () + PATIENCE;
   guint64 nanoseconds = 0;
 
-  if (!element)
-    return TRUE;
-  while ((nanoseconds = kernel_time_of (element)) == 0 && bench_now () < until)
+  while (bench_now () < until) {
+    GstStructure *stats = NULL;
+
+    g_object_get (element, "stats", &stats, NULL);
+    gst_structure_get_uint64 (stats, "kernel-time", &nanoseconds);
+    gst_structure_free (stats);
+    if (nanoseconds > 0 && nanoseconds != GST_CLOCK_TIME_NONE)
+      return nanoseconds / 1e9;
     g_usleep (POLL / GST_USECOND);
-  gst_object_unref (element);
-  bench_set_number (reply, "kernel-time", nanoseconds / 1e9);
-  return nanoseconds > 0
-         || bench_fail (error, "the element reports no kernel-time");
-}
-
-/* Sets the property of the element `changed`, if the pipeline has one, while
- * the pipeline runs, and counts again. So the longest gap is that of the
- * change. */
-static gboolean
-change (Run *self, JsonObject *request, JsonObject *reply, gdouble before,
-    GError **error)
-{
-  GstElement *element =
-      gst_bin_get_by_name (GST_BIN (self->pipeline), "changed");
-  gdouble after;
-
-  if (!element)
-    return TRUE;
-  count_from_now (self);
-  gst_util_set_object_arg (G_OBJECT (element),
-      bench_get_text (request, "property"), bench_get_text (request, "value"));
-  gst_object_unref (element);
-  if (!wait_for (self, ENOUGH, bench_get_number (request, "seconds"), error))
-    return FALSE;
-  read_rate (self, &after);
-  bench_set_number (reply, "extra-gap", after - before);
-  return TRUE;
+  }
+  bench_die ("the element reports no kernel-time");
 }
 
 /* Runs `pipeline` for `seconds`, after `warm-up` seconds. The reply has its
- * `rate` in buffers per second and, if there are such elements, `kernel-time`
- * and `extra-gap` in seconds. */
-gboolean
-bench_run (GstVkgdrContext *context, JsonObject *request, JsonObject *reply,
-    GError **error)
-{
-  gdouble seconds = bench_get_number (request, "seconds"), gap;
-  gdouble warm_up =
-      MAX (bench_get_number (request, "warm-up"), seconds * WARM_UP_SHARE);
-  Run *self = run_new (bench_get_text (request, "pipeline"), context, error);
-  gboolean ok;
-
-  if (!self)
-    return FALSE;
-  ok = wait_for (self, WARM_UP_BUFFERS, warm_up, error);
-  if (ok) {
-    count_from_now (self);
-    ok = wait_for (self, ENOUGH, seconds, error);
-  }
-  if (ok) {
-    bench_set_number (reply, "rate", read_rate (self, &gap));
-    ok = change (self, request, reply, gap, error)
-         && add_kernel_time (self, reply, error);
-  }
-  run_free (self);
-  return ok;
-}
-
+ * `rate` in buffers per second; if the pipeline has an element `timed`, the
+ * `kernel-time` of this; and if it has an element `changed`, the `extra-gap`:
+ * `property` of this is set to `value` while the pipeline runs, buffers are
+ * counted again, and the longest gap is that of the change. All are in
+ * seconds. */
 void
-bench_first_frame (const gchar *launch, JsonObject *reply, GError **error)
+bench_run (GstVkgdrContext *context, GVariant *request)
 {
-  Run *self = run_new (launch, NULL, error);
+  gdouble seconds, warm_up, rate, before, after, kernel_time = 0;
+  const gchar *launch, *property, *value;
+  GstElement *pipeline, *element;
 
-  if (!self)
-    return;
-  if (wait_for (self, 1, 0, error))
-    json_object_set_int_member (reply, "time", self->counters[0].first);
-  run_free (self);
+  g_variant_lookup (request, "pipeline", "&s", &launch);
+  g_variant_lookup (request, "seconds", "d", &seconds);
+  g_variant_lookup (request, "warm-up", "d", &warm_up);
+  pipeline = bench_make_pipeline (launch, context);
+  watch_sinks (pipeline);
+  count_from_now ();
+  if (gst_element_set_state (pipeline, GST_STATE_PLAYING)
+      == GST_STATE_CHANGE_FAILURE) {
+    bench_check_bus (pipeline);
+    bench_die ("the pipeline does not start"); /* there is no message why */
+  }
+  wait_for (pipeline, WARM_UP_BUFFERS, MAX (warm_up, seconds * WARM_UP_SHARE));
+  count_from_now ();
+  wait_for (pipeline, ENOUGH, seconds);
+  rate = read_rate (&before);
+  after = before;
+
+  element = gst_bin_get_by_name (GST_BIN (pipeline), "changed");
+  if (element) {
+    g_variant_lookup (request, "property", "&s", &property);
+    g_variant_lookup (request, "value", "&s", &value);
+    count_from_now ();
+    gst_util_set_object_arg (G_OBJECT (element), property, value);
+    gst_object_unref (element);
+    wait_for (pipeline, ENOUGH, seconds);
+    read_rate (&after);
+  }
+  element = gst_bin_get_by_name (GST_BIN (pipeline), "timed");
+  if (element) {
+    kernel_time = read_kernel_time (element);
+    gst_object_unref (element);
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+  bench_reply (
+      g_variant_new_parsed ("{'rate': %d, 'extra-gap': %d, 'kernel-time': %d}",
+          rate, after - before, kernel_time));
 }

@@ -75,14 +75,12 @@ bench_fill_write (BenchFill *fill, guint8 *data, gsize size, guint64 number)
 #define BENCH_TYPE_SOURCE (bench_source_get_type ())
 G_DECLARE_FINAL_TYPE (BenchSource, bench_source, BENCH, SOURCE, GstPushSrc)
 
-/* @params has these fields: `format`, `width` and `height`; `buffers`, the
- * smallest number of buffers that the source goes through in turn; `own-pool`,
- * whether it uses a pool of ordinary memory, and not that of the next element;
- * `touch`, what it does to a buffer: write (every byte), readwrite (it reads
- * every cache line back, too) or nothing; `fill` and `area`, see
- * bench_fill_init(); and
- * `interval`, how many microseconds it sleeps before it writes a buffer, like a
- * live source. */
+/* @params has these fields: `caps`; `buffers`, the smallest number of buffers
+ * that the source goes through in turn; `own-pool`, whether it uses a pool of
+ * ordinary memory, and not that of the next element; `touch`, what it does to a
+ * buffer: write (every byte), readwrite (it reads every cache line back, too)
+ * or nothing; `fill` and `area`, see bench_fill_init(); and `interval`, how
+ * many microseconds it sleeps before it writes a buffer, like a live source. */
 struct _BenchSource {
   GstPushSrc parent;
 
@@ -105,30 +103,18 @@ get_param (BenchSource *self, const gchar *name)
 {
   gint value = 0;
 
-  if (self->params)
-    gst_structure_get_int (self->params, name, &value);
+  gst_structure_get_int (self->params, name, &value);
   return value;
-}
-
-static const gchar *
-get_text (BenchSource *self, const gchar *name)
-{
-  return self->params ? gst_structure_get_string (self->params, name) : NULL;
 }
 
 static GstCaps *
 bench_source_get_caps (GstBaseSrc *src, GstCaps *filter)
 {
-  BenchSource *self = BENCH_SOURCE (src);
-  GstCaps *caps = gst_pad_get_pad_template_caps (GST_BASE_SRC_PAD (src));
+  GstCaps *caps = NULL;
 
-  if (!self->params)
-    return caps;
-  caps = gst_caps_make_writable (caps);
-  gst_caps_set_simple (caps, "format", G_TYPE_STRING, get_text (self, "format"),
-      "width", G_TYPE_INT, get_param (self, "width"), "height", G_TYPE_INT,
-      get_param (self, "height"), "framerate", GST_TYPE_FRACTION, 60, 1, NULL);
-  return caps;
+  gst_structure_get (
+      BENCH_SOURCE (src)->params, "caps", GST_TYPE_CAPS, &caps, NULL);
+  return caps ? caps : gst_pad_get_pad_template_caps (GST_BASE_SRC_PAD (src));
 }
 
 static gboolean
@@ -217,14 +203,15 @@ static gboolean
 bench_source_start (GstBaseSrc *src)
 {
   BenchSource *self = BENCH_SOURCE (src);
-  const gchar *touch = get_text (self, "touch");
+  const gchar *touch = gst_structure_get_string (self->params, "touch");
 
   self->interval = get_param (self, "interval");
   self->writes = g_strcmp0 (touch, "nothing") != 0;
   self->reads = g_strcmp0 (touch, "readwrite") == 0;
   self->frame = 0;
-  bench_fill_init (
-      &self->writer, get_text (self, "fill"), get_param (self, "area"));
+  bench_fill_init (&self->writer,
+      gst_structure_get_string (self->params, "fill"),
+      get_param (self, "area"));
   return TRUE;
 }
 
@@ -242,14 +229,14 @@ bench_source_set_property (
 {
   BenchSource *self = BENCH_SOURCE (object);
 
-  g_clear_pointer (&self->params, gst_structure_free);
+  gst_structure_free (self->params);
   self->params = g_value_dup_boxed (value);
 }
 
 static void
 bench_source_finalize (GObject *object)
 {
-  g_clear_pointer (&BENCH_SOURCE (object)->params, gst_structure_free);
+  gst_structure_free (BENCH_SOURCE (object)->params);
   G_OBJECT_CLASS (bench_source_parent_class)->finalize (object);
 }
 
@@ -281,6 +268,7 @@ bench_source_class_init (BenchSourceClass *klass)
 static void
 bench_source_init (BenchSource *self)
 {
+  self->params = gst_structure_new_empty ("params");
   gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_TIME);
 }
 

@@ -146,11 +146,10 @@ typedef struct {
   const vkgdr_cuda *cu;
   CUdevice number;
   JsonObject *facts;
-  InfoProbe probe;
-  gchar *remedy;
+  JsonObject *probe; /* facts that are not in the report, see info.h */
 } Device;
 
-/* Sets `error` to the library's message about the last failure. */
+/* Sets @member to the library's message about the last failure. */
 static void
 set_last_error (JsonObject *object, const gchar *member)
 {
@@ -162,101 +161,99 @@ set_last_error (JsonObject *object, const gchar *member)
 
 /* If @result is an error, sets @member to a text about it. */
 static gboolean
-check (const vkgdr_cuda *cu, JsonObject *object, const gchar *member,
+is_error (const vkgdr_cuda *cu, JsonObject *object, const gchar *member,
     const gchar *call, CUresult result)
 {
   const char *name = NULL, *text = NULL;
 
   if (result == CUDA_SUCCESS)
-    return TRUE;
+    return FALSE;
   cu->cuGetErrorName (result, &name);
   cu->cuGetErrorString (result, &text);
   take_text (object, member,
       g_strdup_printf ("%s failed: %s (%s)", call,
           name ? name : "an unknown error", text ? text : "no explanation"));
-  return FALSE;
+  return TRUE;
 }
 
 /* The error replaces the one about a missing window. */
 static gboolean
-succeeds (Device *self, const gchar *trial, const gchar *call, CUresult result)
+fails (const Device *self, const gchar *call, CUresult result)
 {
-  if (check (self->cu, self->facts, "error", call, result))
-    return TRUE;
-  self->probe.trial = trial;
-  return FALSE;
+  return is_error (self->cu, self->facts, "error", call, result);
 }
 
 /* Writes with the CPU, through the host pointer or, if @mem is NULL, by a
  * transfer. Reads through the device pointer. */
-static void
-try_bytes (Device *self, vkgdr_memory_t mem, CUdeviceptr pointer)
+static const gchar *
+try_bytes (const Device *self, vkgdr_memory_t mem, CUdeviceptr pointer)
 {
-  guint8 *written = g_malloc (TRIAL_SIZE), *read = g_malloc0 (TRIAL_SIZE);
-  CUresult result = CUDA_SUCCESS;
+  static guint8 written[TRIAL_SIZE], read[TRIAL_SIZE];
 
   memset (written, 0xa5, TRIAL_SIZE);
-  self->probe.trial = "passed";
+  memset (read, 0, TRIAL_SIZE);
   if (mem) {
     vkgdr_copy_to_bar (vkgdr_memory_get_host_ptr (mem), written, TRIAL_SIZE, 1);
     vkgdr_memory_flush (mem, 0, TRIAL_SIZE);
-  } else {
-    result = self->cu->cuMemcpyHtoD (pointer, written, TRIAL_SIZE);
+  } else if (fails (self, "cuMemcpyHtoD",
+                 self->cu->cuMemcpyHtoD (pointer, written, TRIAL_SIZE))) {
+    return "wrong-bytes";
   }
-  if (succeeds (self, "wrong-bytes", "cuMemcpyHtoD", result)
-      && succeeds (self, "wrong-bytes", "cuMemcpyDtoH",
-          self->cu->cuMemcpyDtoH (read, pointer, TRIAL_SIZE))
-      && memcmp (written, read, TRIAL_SIZE) != 0) {
-    set_text (
-        self->facts, "error", "the device reads other bytes than were written");
-    self->probe.trial = "wrong-bytes";
-  }
-  g_free (written);
-  g_free (read);
+  if (fails (self, "cuMemcpyDtoH",
+          self->cu->cuMemcpyDtoH (read, pointer, TRIAL_SIZE)))
+    return "wrong-bytes";
+  if (memcmp (written, read, TRIAL_SIZE) == 0)
+    return "passed";
+  set_text (
+      self->facts, "error", "the device reads other bytes than were written");
+  return "wrong-bytes";
 }
 
-static void
-try_memory (Device *self)
+static const gchar *
+try_memory (const Device *self, vkgdr_t g)
 {
-  vkgdr_t g = vkgdr_open (self->number, VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
   const char *reason = "", *remedy = "";
-  vkgdr_memory_t mem = NULL;
+  const gchar *trial = "no-memory";
   CUdeviceptr pointer;
+  vkgdr_memory_t mem;
 
-  if (g)
-    vkgdr_get_window_obstacle (g, &reason, &remedy);
+  vkgdr_get_window_obstacle (g, &reason, &remedy);
   if (*reason) {
     set_text (self->facts, "error", reason);
-    self->probe.remedy = self->remedy = g_strdup (remedy);
-    if (succeeds (self, "no-memory", "cuMemAlloc",
-            self->cu->cuMemAlloc (&pointer, TRIAL_SIZE))) {
-      try_bytes (self, NULL, pointer);
-      self->cu->cuMemFree (pointer);
-    }
-  } else if (g && (mem = vkgdr_memory_alloc (g, TRIAL_SIZE, 0))) {
-    try_bytes (self, mem, vkgdr_memory_get_device_ptr (mem));
+    set_text (self->probe, "remedy", remedy);
+    if (fails (self, "cuMemAlloc", self->cu->cuMemAlloc (&pointer, TRIAL_SIZE)))
+      return trial;
+    trial = try_bytes (self, NULL, pointer);
+    self->cu->cuMemFree (pointer);
+  } else if ((mem = vkgdr_memory_alloc (g, TRIAL_SIZE, 0))) {
+    trial = try_bytes (self, mem, vkgdr_memory_get_device_ptr (mem));
     vkgdr_memory_free (mem);
   } else {
     set_last_error (self->facts, "error");
-    self->probe.trial = "no-memory";
   }
-  vkgdr_close (g);
+  return trial;
 }
 
-static void
-try_device (Device *self)
+static const gchar *
+try_device (const Device *self)
 {
+  const gchar *trial = "no-context";
   CUcontext context = NULL;
+  vkgdr_t g;
 
-  if (!succeeds (self, "no-context", "cuDevicePrimaryCtxRetain",
+  if (fails (self, "cuDevicePrimaryCtxRetain",
           self->cu->cuDevicePrimaryCtxRetain (&context, self->number)))
-    return;
-  if (succeeds (self, "no-context", "cuCtxPushCurrent",
-          self->cu->cuCtxPushCurrent (context))) {
-    try_memory (self);
+    return trial;
+  if (!fails (self, "cuCtxPushCurrent", self->cu->cuCtxPushCurrent (context))) {
+    g = vkgdr_open (self->number, VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
+    trial = g ? try_memory (self, g) : "no-memory";
+    if (!g)
+      set_last_error (self->facts, "error");
+    vkgdr_close (g);
     self->cu->cuCtxPopCurrent (&context);
   }
   self->cu->cuDevicePrimaryCtxRelease (self->number);
+  return trial;
 }
 
 static void
@@ -365,16 +362,16 @@ ask_cuda (const Device *self, CUdevice_attribute attribute)
 
 /* Data that only CUDA has. */
 static void
-add_cuda (Device *self, gboolean software)
+add_cuda (const Device *self, gboolean software)
 {
   guint mode = ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
   gint major = ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   gint minor = ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   size_t memory = 0;
+  gboolean known =
+      self->cu->cuDeviceTotalMem (&memory, self->number) == CUDA_SUCCESS;
 
-  if (self->cu->cuDeviceTotalMem (&memory, self->number) != CUDA_SUCCESS)
-    memory = 0;
-  set_number (self->facts, "memory-size", memory > 0, memory);
+  set_number (self->facts, "memory-size", known && memory > 0, memory);
   set_text (self->facts, "compute-mode",
       mode < G_N_ELEMENTS (compute_modes) ? compute_modes[mode] : "unknown");
   take_text (self->facts, "compute-capability",
@@ -385,35 +382,36 @@ add_cuda (Device *self, gboolean software)
 static gboolean
 collect_device (const vkgdr_cuda *cu, gint ordinal, JsonObject *report)
 {
-  JsonArray *devices = json_object_get_array_member (report, "devices");
-  Device self = { cu, 0, json_object_new (), { "cuda-device", "none" } };
+  Device self = { cu, 0, json_object_new (), json_object_new () };
   vkgdr_device_info info = { { 0 } };
   vkgdr_obstacle obstacle = VKGDR_OBSTACLE_CUDA_DEVICE;
+  const gchar *trial = "none";
   gboolean staged, passed;
 
-  json_array_add_object_element (devices, self.facts);
+  json_array_add_object_element (
+      json_object_get_array_member (report, "devices"), self.facts);
   json_object_set_int_member (self.facts, "device", ordinal);
   set_text (self.facts, "error", NULL);
   set_text (self.facts, "compiler", NULL);
   set_text (self.facts, "compiler-error", NULL);
-  if (check (cu, self.facts, "error", "cuDeviceGet",
-          cu->cuDeviceGet (&self.number, ordinal))) {
+  if (!fails (&self, "cuDeviceGet", cu->cuDeviceGet (&self.number, ordinal))) {
     obstacle = vkgdr_probe (self.number, &info);
     if (obstacle != VKGDR_OBSTACLE_NONE)
       set_last_error (self.facts, "error");
   }
-  self.probe.obstacle = obstacles[obstacle];
   staged = obstacle >= VKGDR_OBSTACLE_VULKAN_LOADER;
   if (obstacle == VKGDR_OBSTACLE_NONE || staged)
-    try_device (&self);
-  passed = strcmp (self.probe.trial, "passed") == 0;
+    trial = try_device (&self);
+  passed = strcmp (trial, "passed") == 0;
   if (passed)
     ask_compiler (self.facts, ordinal);
   add_info (self.facts, &info);
   add_cuda (&self, info.software);
   add_window (self.facts, &info, staged);
-  info_judge (report, self.facts, &self.probe);
-  g_free (self.remedy);
+  set_text (self.probe, "obstacle", obstacles[obstacle]);
+  set_text (self.probe, "trial", trial);
+  info_judge (report, self.facts, self.probe);
+  json_object_unref (self.probe);
   return passed;
 }
 
@@ -431,7 +429,7 @@ info_collect (gboolean *usable)
   set_text (report, "driver-error", NULL);
   if (!cu)
     set_last_error (report, "driver-error");
-  else if (!check (cu, report, "driver-error", "cuDeviceGetCount",
+  else if (is_error (cu, report, "driver-error", "cuDeviceGetCount",
                cu->cuDeviceGetCount (&n)))
     set_text (report, "driver", NULL);
   set_text (report, "why-software", vkgdr_driver_why_software ());

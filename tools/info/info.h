@@ -12,21 +12,16 @@
 
 #include <json-glib/json-glib.h>
 
-/* What was found about a device, beside its facts. */
-typedef struct {
-  const gchar *obstacle; /* why it has no window, or cannot be used at all */
-  const gchar *trial;    /* the result of a trial with a small allocation */
-  const gchar *remedy;   /* nullable: libvkgdr's, if there is no window */
-} InfoProbe;
-
 /* collect.c: asks the machine and the drivers. Needs gst_vkgdr_init(). Returns:
  * (transfer full): the report. @usable is whether a device can be used. */
 JsonObject *info_collect (gboolean *usable);
 
 /* verdict.c: adds the member "verdict" to @device or, if that is NULL because
- * there is no device, to @report. Calls no driver. */
-void info_judge (
-    JsonObject *report, JsonObject *device, const InfoProbe *probe);
+ * there is no device, to @report. @probe has what was found about the device
+ * beside its facts: "obstacle" (why it has no window, or cannot be used at
+ * all), "trial" (the result of one with a small allocation) and, if there is no
+ * window, "remedy" (libvkgdr's). Calls no driver. */
+void info_judge (JsonObject *report, JsonObject *device, JsonObject *probe);
 
 /* output.c: returns: (transfer full): the report as text for users. */
 gchar *info_to_text (JsonObject *report);

@@ -32,6 +32,8 @@ typedef struct {
   const gchar *remedy;
 } Finding;
 
+#define READY \
+  "ready: the CPU writes directly into {window-size} of the GPU's memory"
 #define SOFTWARE \
   "it is a software device, for development only: no GPU is in use"
 #define STAGED \
@@ -188,22 +190,8 @@ fact (Facts facts, const gchar *name)
   case G_TYPE_INT64:
     return info_format_bytes (json_node_get_int (node));
   default:
-    return g_strdup (json_node_get_string (node));
+    return json_node_dup_string (node);
   }
-}
-
-static gboolean
-is_true (Facts facts, const gchar *condition)
-{
-  gsize length = strcspn (condition, "=~");
-  gchar *name = g_strndup (condition, length), *text = fact (facts, name);
-  const gchar *wanted = condition[length] ? condition + length + 1 : "";
-  gboolean result = text && strstr (text, wanted)
-                    && (condition[length] != '=' || g_str_equal (text, wanted));
-
-  g_free (name);
-  g_free (text);
-  return result;
 }
 
 static gboolean
@@ -212,38 +200,44 @@ applies (Facts facts, const gchar *when)
   gchar **conditions = g_strsplit (when, " ", -1), **c;
   gboolean result = TRUE;
 
-  for (c = conditions; *c && result; c++)
-    result = **c == '!' ? !is_true (facts, *c + 1) : is_true (facts, *c);
+  for (c = conditions; *c && result; c++) {
+    gboolean negated = **c == '!', is_part = strchr (*c, '~') != NULL;
+    gchar **words = g_strsplit_set (*c + negated, "=~", 2);
+    gchar *text = fact (facts, words[0]);
+
+    result = text != NULL;
+    if (text && words[1])
+      result = is_part ? strstr (text, words[1]) != NULL
+                       : g_str_equal (text, words[1]);
+    result ^= negated;
+    g_free (text);
+    g_strfreev (words);
+  }
   g_strfreev (conditions);
   return result;
 }
 
-/* Returns: (transfer full): facts that follow from others. */
-static JsonObject *
-derive (Facts facts, JsonObject *device, const InfoProbe *probe)
+/* Adds facts that follow from others. */
+static void
+derive (Facts facts, JsonObject *device, JsonObject *probe)
 {
-  JsonObject *result = json_object_new ();
   gint64 size =
       json_object_get_int_member_with_default (device, "window-size", 0);
   gint64 left =
       json_object_get_int_member_with_default (device, "window-free", 0);
   gint64 memory =
       json_object_get_int_member_with_default (device, "memory-size", 0);
-  gboolean software = is_true (facts, "software");
+  gboolean software = applies (facts, "software");
 
-  json_object_set_string_member (result, "obstacle", probe->obstacle);
-  json_object_set_string_member (result, "trial", probe->trial);
-  json_object_set_string_member (result, "remedy", probe->remedy);
   json_object_set_boolean_member (
-      result, "small", size > 0 && size <= SMALL_WINDOW);
+      probe, "small", size > 0 && size <= SMALL_WINDOW);
   json_object_set_boolean_member (
-      result, "partial", size > 0 && !software && size < memory / 2);
+      probe, "partial", size > 0 && !software && size < memory / 2);
   json_object_set_boolean_member (
-      result, "full", size > 0 && left < size / 16 && left < LITTLE_FREE);
-  json_object_set_boolean_member (result, "no-compiler",
-      is_true (facts, "compiler-error")
-          || (software && !is_true (facts, "host-compiler")));
-  return result;
+      probe, "full", size > 0 && left < size / 16 && left < LITTLE_FREE);
+  json_object_set_boolean_member (probe, "no-compiler",
+      applies (facts, "compiler-error")
+          || applies (facts, "software !host-compiler"));
 }
 
 /* --- the verdict ---------------------------------------------------------- */
@@ -286,53 +280,42 @@ put (Facts facts, JsonObject *finding, const gchar *member, const gchar *text,
   g_string_free (part, TRUE);
 }
 
-static const gchar *
-judge (Facts facts, JsonArray *found, GString *text, GString *remedy)
+void
+info_judge (JsonObject *report, JsonObject *device, JsonObject *probe)
 {
+  Facts facts = { report, json_object_get_object_member (report, "settings"),
+    device, probe };
+  GString *text = g_string_new (NULL), *remedy = g_string_new (NULL);
+  JsonObject *verdict = json_object_new ();
+  JsonArray *found = json_array_new ();
   gboolean is_fatal = FALSE;
   const Finding *row;
 
-  for (row = findings; row < findings + G_N_ELEMENTS (findings); row++) {
-    JsonObject *finding;
-
-    if (!applies (facts, row->when))
-      continue;
-    finding = json_object_new ();
-    json_object_set_string_member (finding, "id", row->id);
-    put (facts, finding, "text", row->text, text);
-    put (facts, finding, "remedy", row->remedy, remedy);
-    json_array_add_object_element (found, finding);
-    is_fatal |= row->is_fatal;
-  }
-  if (text->len > 0) {
-    g_string_prepend (text, is_fatal ? "not usable: " : "works, but ");
-    return is_fatal ? "unusable" : "limited";
-  }
-  expand (facts,
-      "ready: the CPU writes directly into {window-size} of the GPU's memory",
-      text);
-  return "ready";
-}
-
-void
-info_judge (JsonObject *report, JsonObject *device, const InfoProbe *probe)
-{
-  JsonObject *verdict = json_object_new ();
-  JsonObject *settings = json_object_get_object_member (report, "settings");
-  Facts facts = { report, settings, device };
-  GString *text = g_string_new (NULL), *remedy = g_string_new (NULL);
-  JsonArray *found = json_array_new ();
-
   if (device)
-    facts[3] = derive (facts, device, probe);
-  json_object_set_string_member (
-      verdict, "level", judge (facts, found, text, remedy));
+    derive (facts, device, probe);
+  for (row = findings; row < findings + G_N_ELEMENTS (findings); row++)
+    if (applies (facts, row->when)) {
+      JsonObject *finding = json_object_new ();
+
+      json_object_set_string_member (finding, "id", row->id);
+      put (facts, finding, "text", row->text, text);
+      put (facts, finding, "remedy", row->remedy, remedy);
+      json_array_add_object_element (found, finding);
+      is_fatal |= row->is_fatal;
+    }
+  json_object_set_string_member (verdict, "level",
+      is_fatal    ? "unusable"
+      : text->len ? "limited"
+                  : "ready");
+  if (text->len > 0)
+    g_string_prepend (text, is_fatal ? "not usable: " : "works, but ");
+  else
+    expand (facts, READY, text);
   json_object_set_string_member (verdict, "text", text->str);
   json_object_set_string_member (
       verdict, "remedy", remedy->len ? remedy->str : NULL);
   json_object_set_array_member (verdict, "findings", found);
   json_object_set_object_member (device ? device : report, "verdict", verdict);
-  g_clear_pointer (&facts[3], json_object_unref);
   g_string_free (text, TRUE);
   g_string_free (remedy, TRUE);
 }
