@@ -99,7 +99,8 @@ error_of (GstMessage *message)
 }
 
 /* Returns the next error of the element @name, or of any element if @name is
- * NULL. */
+ * NULL. The pipeline must not end before. An element that reports the failure
+ * of another element's kernel names both. */
 static GstMessage *
 next_error (GstElement *pipeline, const gchar *name)
 {
@@ -109,11 +110,19 @@ next_error (GstElement *pipeline, const gchar *name)
 
   do {
     gint64 left = deadline - g_get_monotonic_time ();
+    g_autoptr (GError) error = NULL;
 
     gst_clear_message (&message);
     message = gst_bus_timed_pop_filtered (
-        bus, MAX (left, 0) * GST_USECOND, GST_MESSAGE_ERROR);
+        bus, MAX (left, 0) * GST_USECOND, GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
     fail_unless (message != NULL, "there was no error in time");
+    fail_unless (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR);
+    error = error_of (message);
+    fail_unless (is_from (message, "filter")
+                     || !strstr (error->message, "trapped")
+                     || strstr (error->message,
+                         GST_OBJECT_NAME (GST_MESSAGE_SRC (message))),
+        "%s", error->message);
   } while (name && !is_from (message, name));
   return message;
 }
@@ -126,36 +135,49 @@ assert_error (GstElement *pipeline, const gchar *name, const gchar *words)
   test_assert_says (error_of (message), words);
 }
 
-#define TELLS_OF_ENDLESS "\"endless\" of filter|500 ms|kernel-timeout"
+/* --- kernels that do not end, or fail ------------------------------------ */
 
-/* --- a kernel without an end --------------------------------------------- */
+#define TELLS_OF_ENDLESS "\"endless\" of filter|500 ms|kernel-timeout"
+#define TELLS_OF_TRAP "\"trapped\" of filter|compute-sanitizer"
+#define SINK "appsink name=sink sync=false async=false"
+#define VICTIM " ! cudafilter kernel-timeout=300"
 
 TEST_PARALLEL (4);
 
-/* Valgrind runs one thread at a time, and this would be the endless kernel. It
- * also reports memory that is not freed as leaks. */
-TEST_ONLY_IF (!test_is_on_valgrind ());
-
-#define VICTIM " ! cudafilter kernel-timeout=300"
-#define SINK "appsink name=sink sync=false async=false"
-
 static const struct {
-  const gchar *description;
+  const gchar *source;
+  guint limit;
+  const gchar *pipeline;
   const gchar *poster; /* who tells of the kernel; NULL: the first error does */
   const gchar *next;   /* who posts an error because of that */
-} endless[] = {
-  { SOURCE FILTER DOWN },
+} rows[] = {
+  /* No other frame follows. EOS comes after the work. The error of a kernel
+   * that fails does not depend on the limit. */
+  { TRAPPED, 5000, FRAMES (1) FILTER DOWN },
+  { TRAPPED_LATE, 0, FRAMES (1) FILTER DOWN },
+  { TRAPPED_LATE, 5000, FRAMES (1) FILTER " ! fakesink sync=false" },
+  { TRAPPED_LATE, 0, FRAMES (2) FILTER " ! fakesink sync=false" },
+  { TRAPPED_LATE, 5000, FRAMES (1) FILTER " ! queue" DOWN },
+  { TRAPPED_LATE, 0, FRAMES (1) FILTER " ! vkgdrtensor ! fakesink sync=false" },
+  /* Other frames follow. The source only knows that the stream has ended. */
+  { TRAPPED_LATE, 5000, SOURCE FILTER " ! queue" DOWN, NULL, "source" },
+  { TRAPPED_LATE, 5000, SOURCE FILTER " ! cudafilter kernel=invert" DOWN, NULL,
+      "source" },
+  { TRAPPED_LATE, 5000, SOURCE FILTER " ! vkgdrtensor ! fakesink", NULL,
+      "source" },
+  { ENDLESS, LIMIT, SOURCE FILTER DOWN },
   /* No element waits for the frame, and no other frame follows. */
-  { FRAMES (1) FILTER DOWN, "filter" },
+  { ENDLESS, LIMIT, FRAMES (1) FILTER DOWN, "filter" },
   /* All buffers of the pool that the source uses wait for the kernel. */
-  { SOURCE FILTER " ! fakesink", "filter", "source" },
+  { ENDLESS, LIMIT, SOURCE FILTER " ! fakesink", "filter", "source" },
   /* The frame is mapped. */
-  { SOURCE FILTER " ! vkgdrdownload ! " SINK, "filter" },
-  { SOURCE FILTER " ! " SINK, "filter" },
+  { ENDLESS, LIMIT, SOURCE FILTER " ! vkgdrdownload ! " SINK, "filter" },
+  { ENDLESS, LIMIT, SOURCE FILTER " ! " SINK, "filter" },
   /* Filters that share a stream with the kernel, or wait for it. */
-  { SOURCE FILTER VICTIM DOWN },
-  { SOURCE FILTER " ! queue" VICTIM DOWN },
-  { SOURCE "vkgdrupload" VICTIM " ! cudafilter name=filter" DOWN },
+  { ENDLESS, LIMIT, SOURCE FILTER VICTIM DOWN },
+  { ENDLESS, LIMIT, SOURCE FILTER " ! queue" VICTIM DOWN },
+  { ENDLESS, LIMIT,
+      SOURCE "vkgdrupload" VICTIM " ! cudafilter name=filter" DOWN },
 };
 
 /* Mapping a frame that an endless kernel writes fails. */
@@ -171,25 +193,36 @@ map_frame (gpointer sink)
   return NULL;
 }
 
-/* The filter tells of its kernel, and does so only once. */
-TEST_LOOP (endless_kernel, G_N_ELEMENTS (endless))
+/* The filter tells of its kernel, and does so only once. If the kernel fails,
+ * its element posts the first error. A GPU does not tell this kernel from
+ * another one that is queued: then the element of that kernel may post an
+ * error, too. Valgrind runs one thread at a time, and this would be the endless
+ * kernel. */
+TEST_LOOP (kernels, G_N_ELEMENTS (rows))
 {
-  GstElement *pipeline = launch (ENDLESS, LIMIT, endless[__i__].description);
+  gboolean is_endless = g_str_equal (rows[__i__].source, ENDLESS);
+  GstElement *pipeline =
+      launch (rows[__i__].source, rows[__i__].limit, rows[__i__].pipeline);
   g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_autoptr (GstElement) sink =
+      gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   GstMessage *message;
   GThread *reader = NULL;
   gint n;
 
+  if (is_endless && test_is_on_valgrind ())
+    return;
   play (pipeline);
   if (sink)
     reader = g_thread_new ("reader", map_frame, sink);
-  message = next_error (pipeline, endless[__i__].poster);
-  test_assert_says (error_of (message), TELLS_OF_ENDLESS);
+  message = next_error (pipeline, rows[__i__].poster);
+  test_assert_says (
+      error_of (message), is_endless ? TELLS_OF_ENDLESS : TELLS_OF_TRAP);
   n = is_from (message, "filter");
+  fail_unless (is_endless || n == 1);
   gst_message_unref (message);
-  if (endless[__i__].next)
-    gst_message_unref (next_error (pipeline, endless[__i__].next));
+  if (rows[__i__].next)
+    gst_message_unref (next_error (pipeline, rows[__i__].next));
   while ((message = gst_bus_timed_pop_filtered (
               bus, 300 * GST_MSECOND, GST_MESSAGE_ERROR))) {
     n += is_from (message, "filter");
@@ -198,9 +231,14 @@ TEST_LOOP (endless_kernel, G_N_ELEMENTS (endless))
   fail_unless (n <= 1, "the filter says it again");
   if (reader)
     g_thread_join (reader);
-  gst_clear_object (&sink);
+  g_clear_object (&sink);
   stop (pipeline);
 }
+
+/* --- a kernel without an end --------------------------------------------- */
+
+/* See above. Valgrind also reports memory that is not freed as leaks. */
+TEST_ONLY_IF (!test_is_on_valgrind ());
 
 static gint n_memories; /* atomic; how many memories were seen */
 static gint n_freed;    /* atomic; how many of them were freed */
@@ -248,10 +286,11 @@ on_failed (GstVkgdrStream *stream, GError *error, gint *n)
   g_atomic_int_inc (n);
 }
 
-/* A thread that launches kernels and never waits gets an error before the
+/* Nobody waits for the kernel, or records a fence behind it (__i__ is 0). A
+ * thread that launches kernels and never waits (1) gets an error before the
  * driver's queue is full. With a full queue, the driver would block the
  * thread. */
-TEST (launches_behind_endless_kernel)
+TEST_LOOP (launches_behind_endless_kernel, 2)
 {
   g_autoptr (GstVkgdrContext) context = test_context_new ();
   g_autoptr (GstVkgdrStream) stream = test_stream_new (context);
@@ -267,11 +306,12 @@ TEST (launches_behind_endless_kernel)
   gst_buffer_append_memory (buffer, test_memory_new (context, 64 * 48));
   gst_vkgdr_stream_set_kernel_timeout (stream, LIMIT);
   g_signal_connect (stream, "failed", G_CALLBACK (on_failed), &failed);
-  for (n = 0; n < 1000; n++)
-    if (!gst_vkgdr_kernel_run (
-            kernel, stream, buffer, &info, buffer, &info, n, NULL, &error))
-      break;
-  fail_unless_equals_int (n, 64);
+  for (n = 0; gst_vkgdr_kernel_run (
+           kernel, stream, buffer, &info, buffer, &info, n, NULL, &error);
+       n++)
+    if (__i__ == 0)
+      test_wait_for (g_atomic_int_get (&failed) > 0);
+  fail_unless_equals_int (n, __i__ ? 64 : 1);
   test_assert_says (g_steal_pointer (&error), "\"endless\" of vkgdrstream");
   fail_unless_equals_int (g_atomic_int_get (&failed), 1);
   fail_if (gst_vkgdr_stream_synchronize (stream, &error));
@@ -438,61 +478,6 @@ TEST_IF (recovery, !test_is_on_valgrind ())
 
 /* --- kernels that fail --------------------------------------------------- */
 
-static const struct {
-  const gchar *source;
-  guint limit; /* the error does not depend on it */
-  const gchar *description;
-} trapped[] = {
-  /* No other frame follows. EOS comes after the work. */
-  { TRAPPED, 5000, FRAMES (1) FILTER DOWN },
-  { TRAPPED_LATE, 0, FRAMES (1) FILTER DOWN },
-  { TRAPPED_LATE, 5000, FRAMES (1) FILTER " ! fakesink sync=false" },
-  { TRAPPED_LATE, 0, FRAMES (2) FILTER " ! fakesink sync=false" },
-  { TRAPPED_LATE, 5000, FRAMES (1) FILTER " ! queue" DOWN },
-  { TRAPPED_LATE, 0, FRAMES (1) FILTER " ! vkgdrtensor ! fakesink sync=false" },
-  /* Other frames follow. */
-  { TRAPPED_LATE, 5000, SOURCE FILTER DOWN },
-  { TRAPPED_LATE, 5000, SOURCE FILTER " ! queue" DOWN },
-  { TRAPPED_LATE, 5000, SOURCE FILTER " ! cudafilter kernel=invert" DOWN },
-  { TRAPPED_LATE, 5000, SOURCE FILTER " ! vkgdrtensor ! fakesink" },
-};
-
-/* The element whose kernel failed posts the first error. A GPU does not tell
- * this kernel from another one that is queued: then the element of that kernel
- * may post an error, which names both. The source comes last: it only knows
- * that the stream has ended. */
-TEST_LOOP (trapped_kernel, G_N_ELEMENTS (trapped))
-{
-  GstElement *pipeline = launch (
-      trapped[__i__].source, trapped[__i__].limit, trapped[__i__].description);
-  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
-  gboolean is_over = !strstr (trapped[__i__].description, SOURCE);
-  GstMessage *message;
-
-  play (pipeline);
-  message = gst_bus_timed_pop_filtered (
-      bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
-  fail_unless (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR);
-  fail_unless (is_from (message, "filter"));
-  test_assert_says (
-      error_of (message), "\"trapped\" of filter|compute-sanitizer");
-  gst_message_unref (message);
-  while (!is_over) {
-    g_autoptr (GError) error = NULL;
-
-    message = next_error (pipeline, NULL);
-    error = error_of (message);
-    is_over = is_from (message, "source");
-    fail_unless (is_from (message, "filter")
-                     || !strstr (error->message, "trapped")
-                     || strstr (error->message,
-                         GST_OBJECT_NAME (GST_MESSAGE_SRC (message))),
-        "%s", error->message);
-    gst_message_unref (message);
-  }
-  stop (pipeline);
-}
-
 /* The pipeline is stopped while the kernel runs that is going to fail. Its
  * element says so, although the element behind it stops first. */
 static const gchar *const stopped[] = { SOURCE FILTER " ! fakesink",
@@ -558,11 +543,7 @@ static const struct {
   { "cuEventQuery:3+", "CUDA_ERROR_LAUNCH_TIMEOUT", "display" },
   { "cuMemcpyDtoHAsync:2+", "CUDA_ERROR_ECC_UNCORRECTABLE", "nvidia-smi" },
   { "*:200+", "CUDA_ERROR_DEVICE_UNAVAILABLE", "nvidia-smi" },
-  { "cuLaunchKernel:2+", "CUDA_ERROR_UNKNOWN", "dmesg" },
-  { "cuEventRecord:5+", "CUDA_ERROR_ILLEGAL_ADDRESS", "compute-sanitizer" },
-  { "cuEventQuery:3+", "CUDA_ERROR_LAUNCH_FAILED", "compute-sanitizer" },
-  { "cuMemcpyDtoHAsync:2+", "CUDA_ERROR_UNKNOWN", "dmesg" },
-  { "*:200+", "CUDA_ERROR_ECC_UNCORRECTABLE", "nvidia-smi" },
+  { "cuEventRecord:5+", "CUDA_ERROR_UNKNOWN", "dmesg" },
 };
 
 #define ELEMENTS "vkgdrupload ! cudafilter ! vkgdrdownload ! " FAR " ! fakesink"
@@ -596,4 +577,95 @@ TEST_LOOP (lost_device, G_N_ELEMENTS (losses))
   test_play (pipeline);
   stop (pipeline);
   stop (far);
+}
+
+/* --- launches ------------------------------------------------------------ */
+
+#define COUNT "__global__ void count (unsigned int *number) { ++*number; }"
+#define N_THREADS 4
+#define N_LAUNCHES 500
+
+static GstVkgdrStream *stream;
+static GstVkgdrFunction *count;
+static GstMemory *number;
+static gint n_failed; /* signals of `stream`; atomic */
+
+static void
+setup (void)
+{
+  const guint32 zero = 0;
+
+  test_setup ();
+  stream = test_stream_new (test_context);
+  g_signal_connect (stream, "failed", G_CALLBACK (on_failed), &n_failed);
+  count = test_function_new (test_context, COUNT);
+  number = test_memory_new (test_context, sizeof (zero));
+  fail_unless (gst_vkgdr_memory_upload (
+      number, 0, (const guint8 *) &zero, sizeof (zero), stream, NULL));
+}
+
+static gboolean
+launch_count (GError **error)
+{
+  guint64 pointer = gst_vkgdr_memory_get_device_pointer (number);
+
+  return gst_vkgdr_function_launch (count, stream, 1, 1, 1, 1, 1, 1, 0,
+      (const guint8 *) &pointer, sizeof (pointer), error);
+}
+
+static guint32
+read_number (void)
+{
+  g_autofree guint8 *bytes = test_device_bytes (number);
+
+  return *(guint32 *) bytes;
+}
+
+static gpointer
+launch_many (gpointer unused)
+{
+  guint i;
+
+  for (i = 0; i < N_LAUNCHES; i++) {
+    fail_unless (launch_count (NULL));
+    if (i % 3 == 0)
+      gst_vkgdr_fence_unref (gst_vkgdr_stream_record (stream, NULL));
+  }
+  return NULL;
+}
+
+TEST_FIXTURE (setup, NULL);
+
+/* Several threads launch kernels on one stream, which run one after the other.
+ * A launch launches: nothing else has to be called. */
+TEST_LOOP (threads_launch, 2)
+{
+  GThread *threads[N_THREADS];
+  guint i;
+
+  gst_vkgdr_stream_set_kernel_timeout (stream, __i__ * 20000);
+  for (i = 0; i < N_THREADS; i++)
+    threads[i] = g_thread_new ("launch", launch_many, NULL);
+  for (i = 0; i < N_THREADS; i++)
+    g_thread_join (threads[i]);
+  test_wait_for (read_number () == N_THREADS * N_LAUNCHES);
+  fail_unless_equals_int (g_atomic_int_get (&n_failed), 0);
+}
+
+/* A launch that returns an error never exceeds its limit, and other kernels of
+ * the stream run. */
+TEST (failed_launch_is_withdrawn)
+{
+  GError *error = NULL;
+
+  if (!test_is_software ())
+    return;
+  gst_vkgdr_stream_set_kernel_timeout (stream, 200);
+  test_make_calls_fail ("cuLaunchKernel:1:CUDA_ERROR_NOT_READY");
+  fail_if (launch_count (&error));
+  test_assert_says (error, "CUDA_ERROR_NOT_READY|count");
+  g_usleep (600 * 1000);
+  fail_unless (launch_count (NULL));
+  test_wait_for (read_number () == 1);
+  fail_unless_equals_int (g_atomic_int_get (&n_failed), 0);
 }

@@ -29,46 +29,7 @@ wait_until_hung (gboolean hung)
   test_wait_for (is_hung () == hung);
 }
 
-/* --- a kernel that fails -------------------------------------------------- */
-
-typedef enum { NOTHING, QUERY, PUSH } Failure;
-
-static vkgdr_cuda real; /* the driver's table before it is changed */
-static gint failing;    /* the Failure of the driver now; atomic */
-static gint n_releases; /* of the CUDA context; atomic */
-
-static CUresult
-failing_query (CUevent event)
-{
-  return g_atomic_int_get (&failing) == QUERY ? CUDA_ERROR_LAUNCH_FAILED
-                                              : real.cuEventQuery (event);
-}
-
-static CUresult
-failing_push (CUcontext context)
-{
-  return g_atomic_int_get (&failing) == PUSH ? CUDA_ERROR_LAUNCH_FAILED
-                                             : real.cuCtxPushCurrent (context);
-}
-
-static CUresult
-counted_release (CUdevice device)
-{
-  g_atomic_int_inc (&n_releases);
-  return real.cuDevicePrimaryCtxRelease (device);
-}
-
-/* Must be called before the library has threads. */
-static void
-replace_calls (void)
-{
-  vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
-
-  real = *table;
-  table->cuEventQuery = failing_query;
-  table->cuCtxPushCurrent = failing_push;
-  table->cuDevicePrimaryCtxRelease = counted_release;
-}
+/* --- a kernel that fails ------------------------------------------------- */
 
 /* Begins a kernel of @stream, and waits until it has exceeded its limit. */
 static GstVkgdrLaunch *
@@ -82,41 +43,40 @@ begin_overdue (GstVkgdrStream *stream)
   return launch;
 }
 
-static const Failure failures[] = { QUERY, PUSH };
+static const gchar *const failures[] = {
+  "cuEventQuery:1+:CUDA_ERROR_LAUNCH_FAILED",
+  "cuCtxPushCurrent:1+:CUDA_ERROR_LAUNCH_FAILED",
+};
 
-TEST_FIXTURE (test_setup_bar, NULL);
+TEST_REQUIRE (test_require_software);
+
+TEST_FIXTURE (test_setup_bar, test_teardown);
 
 /* If the driver reports a failure of the kernel that did not end, or fails
  * itself, nothing hangs any more. So the device can be closed. */
 TEST_LOOP (failure_ends_the_hang, G_N_ELEMENTS (failures))
 {
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   GError *error = NULL;
 
-  replace_calls ();
   gst_vkgdr_launch_end (begin_overdue (stream), TRUE);
   gst_vkgdr_fence_unref (gst_vkgdr_stream_record (stream, NULL));
-  g_atomic_int_set (&failing, failures[__i__]);
+  test_make_calls_fail (failures[__i__]);
   wait_until_hung (FALSE);
-  g_atomic_int_set (&failing, NOTHING);
+  test_make_calls_fail (NULL);
 
   /* The first error of the stream counts. */
   fail_if (gst_vkgdr_stream_check (stream, &error));
   test_assert_says (error, "\"endless\"");
-  gst_object_unref (stream);
-  test_teardown ();
-  fail_unless_equals_int (g_atomic_int_get (&n_releases), 1);
 }
 
 /* The launch itself took longer than the limit, and has failed. */
 TEST (failed_launch_ends_the_hang)
 {
-  GstVkgdrStream *stream = test_stream_new (test_context);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
 
   gst_vkgdr_launch_end (begin_overdue (stream), FALSE);
   wait_until_hung (FALSE);
-  gst_object_unref (stream);
-  test_teardown ();
 }
 
 #define HANG "a kernel does not end"
@@ -130,39 +90,29 @@ begin_hang (GstVkgdrHealth *health)
   gst_vkgdr_health_begin_hang (health, error);
 }
 
-static gint n_waits; /* for the whole CUDA context; atomic */
-
-static CUresult
-counted_synchronize (void)
-{
-  g_atomic_int_inc (&n_waits);
-  return CUDA_SUCCESS;
-}
-
 /* With an older driver, a wait for the whole CUDA context cannot be given up.
  * So it is not begun while a kernel does not end. */
 TEST (old_driver_does_not_wait)
 {
-  vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
   GstVkgdrHealth *health = gst_vkgdr_context_get_health (test_context);
+  gulong n = test_count_calls ("cuCtxSynchronize");
   GError *error = NULL;
 
-  table->cuCtxRecordEvent = NULL;
-  table->cuCtxSynchronize = counted_synchronize;
+  ((vkgdr_cuda *) vkgdr_driver_load ())->cuCtxRecordEvent = NULL;
   begin_hang (health);
   fail_if (gst_vkgdr_context_synchronize (test_context, &error));
   test_assert_says (error, HANG);
-  fail_unless_equals_int (g_atomic_int_get (&n_waits), 0);
+  fail_unless_equals_int (test_count_calls ("cuCtxSynchronize"), n);
 
   gst_vkgdr_health_end_hang (health);
   fail_unless (gst_vkgdr_context_synchronize (test_context, NULL));
-  fail_unless_equals_int (g_atomic_int_get (&n_waits), 1);
-  test_teardown ();
+  fail_unless_equals_int (test_count_calls ("cuCtxSynchronize"), n + 1);
 }
 
 /* --- memory that is freed during a hang ---------------------------------- */
 
-static gint n_freed; /* atomic */
+static vkgdr_cuda real; /* the driver's table before it is changed */
+static gint n_freed;    /* atomic */
 
 static CUresult
 counted_free_host (void *pointer)
@@ -216,6 +166,6 @@ TEST (memory_is_freed_after_the_hang)
   test_gate_set (TRUE);
   gst_vkgdr_health_end_hang (health);
   gst_object_unref (stream);
-  test_teardown ();
+  test_assert_last_ref (test_context);
   fail_unless_equals_int (g_atomic_int_get (&n_freed), G_N_ELEMENTS (memories));
 }

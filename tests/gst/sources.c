@@ -26,8 +26,8 @@
 
 /* The size of a source, which is many times that of usual kernels, and the
  * longest time that the scanner may run for it, in microseconds. */
-#define SCAN_SIZE (2 * 1024 * 1024)
-#define SCAN_LIMIT (G_USEC_PER_SEC / 2)
+#define SCAN_SIZE (512 * 1024)
+#define SCAN_LIMIT (G_USEC_PER_SEC / 4)
 #define READ_LIMIT G_USEC_PER_SEC
 
 /* The size is smaller under tools that make the test slow. The tools find wrong
@@ -35,7 +35,7 @@
 static gsize
 scan_size (void)
 {
-  return test_limit (0) == 0 ? SCAN_SIZE : SCAN_SIZE / 32;
+  return test_limit (0) == 0 ? SCAN_SIZE : SCAN_SIZE / 8;
 }
 
 /* --- the scanner --------------------------------------------------------- */
@@ -280,48 +280,6 @@ TEST (large_file_is_refused)
   g_bytes_unref (gst_vkgdr_file_read (path, 8, NULL));
   g_bytes_unref (gst_vkgdr_file_read ("/proc/self/stat", 4096, NULL));
   fail_unless (gst_vkgdr_file_read ("/proc/self/stat", 4, NULL) == NULL);
-}
-
-TEST (include_files_are_listed)
-{
-  const gchar *below[] = { folder, NULL };
-  GstVkgdrCompileOptions *options;
-  gchar *path, *inner, **files;
-  GError *error = NULL;
-
-  inner = g_build_filename (folder, "inner", NULL);
-  fail_unless (g_mkdir (inner, 0700) == 0);
-  g_free (inner);
-  path =
-      folder_write ("inner/main.cu", "#include \"one.h\"\n%:include <two.h>\n"
-                                     "#include \"missing.h\"\n wrong");
-  g_free (folder_write ("inner/one.h", "#include \"../three.h\"\n"));
-  g_free (folder_write ("two.h", "#include \"two.h\"\n#include \"one.h\"\n"));
-  g_free (folder_write ("three.h", ""));
-
-  files = gst_vkgdr_kernel_list_include_files (path, NULL, &error);
-  g_assert_no_error (error);
-  fail_unless_equals_int (g_strv_length (files), 2);
-  fail_unless (g_str_has_suffix (files[0], "/inner/one.h"));
-  fail_unless (g_str_has_suffix (files[1], "/three.h"));
-  g_strfreev (files);
-
-  options = gst_vkgdr_compile_options_new (NULL, below, &error);
-  g_assert_no_error (error);
-  files = gst_vkgdr_kernel_list_include_files (path, options, &error);
-  g_assert_no_error (error);
-  fail_unless_equals_int (g_strv_length (files), 3);
-  fail_unless (g_str_has_suffix (files[1], "/two.h"));
-  g_strfreev (files);
-  gst_vkgdr_compile_options_unref (options);
-  g_free (path);
-
-  path = folder_write ("image.ptx", ".version 8.0\n.target sm_90\n");
-  files = gst_vkgdr_kernel_list_include_files (path, NULL, &error);
-  g_assert_no_error (error);
-  fail_unless (files && !files[0]);
-  g_strfreev (files);
-  g_free (path);
 }
 
 /* --- options ------------------------------------------------------------- */

@@ -161,6 +161,33 @@ test_add_bus (GstElement *element)
   return bus;
 }
 
+guint
+test_play_count (GstElement *pipeline, const gchar *parts)
+{
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  guint n = 0;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  for (;;) {
+    g_autoptr (GstMessage) message =
+        gst_bus_timed_pop_filtered (bus, 50 * GST_SECOND,
+            GST_MESSAGE_EOS | GST_MESSAGE_INFO | GST_MESSAGE_WARNING
+                | GST_MESSAGE_ERROR);
+    g_autoptr (GError) error = NULL;
+    g_autofree gchar *debug = NULL, *text = NULL;
+
+    fail_unless (message && GST_MESSAGE_TYPE (message) != GST_MESSAGE_ERROR);
+    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS)
+      break;
+    gst_structure_get (gst_message_get_structure (message), "gerror",
+        G_TYPE_ERROR, &error, "debug", G_TYPE_STRING, &debug, NULL);
+    text = g_strconcat (error->message, " ", debug, NULL);
+    n += test_contains (text, parts);
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  return n;
+}
+
 static gboolean
 tells_of_the_device (const gchar *text)
 {
@@ -180,12 +207,8 @@ test_pop_message (GstBus *bus, GstMessageType type, guint ms)
 
     if (!message)
       return NULL;
-    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING)
-      gst_message_parse_warning (message, &error, NULL);
-    else if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_INFO)
-      gst_message_parse_info (message, &error, NULL);
-    else
-      gst_message_parse_error (message, &error, NULL);
+    gst_structure_get (gst_message_get_structure (message), "gerror",
+        G_TYPE_ERROR, &error, NULL);
     if (tells_of_the_device (error->message))
       continue;
     fail_unless (

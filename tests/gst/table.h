@@ -61,6 +61,10 @@ typedef struct {
 
 void test_check_query (const TestQuery *row);
 
+/* Plays to the end, and stops. Returns how many warnings and infos contain
+ * @parts (see test_contains ()) in their text or their details. */
+guint test_play_count (GstElement *pipeline, const gchar *parts);
+
 /* Pushes a copy of @data. Returns the bytes of the buffer that comes out, which
  * the caller frees. Fails the test unless there are @out_size bytes. */
 guint8 *test_push (

@@ -66,7 +66,9 @@ PIPELINES = {
     "tensors": _VIDEO.format(format="NV12")
     + "! vkgdrupload ! vkgdrtensor width=64 height=64 batch=4 ! vkgdrdownload",
     "audio": "audiotestsrc num-buffers=20 ! audio/x-raw,format=S16LE,channels=2 "
-    "! vkgdrupload ! vkgdrdownload",
+    "! vkgdrupload ! cudafilter source='__global__ void k (VkgdrSamples in, VkgdrSamples out) "
+    "{ long i = blockIdx.x * blockDim.x + threadIdx.x; "
+    "if (i < out.n) ((short *) out.data)[i] = ((short *) in.data)[i] / 2; }' ! vkgdrdownload",
     "bytes": "filesrc num-buffers=20 blocksize=5000 location=" + shlex.quote(__file__)
     + " ! vkgdrupload ! vkgdrdownload",
 }

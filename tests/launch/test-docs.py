@@ -1,28 +1,36 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the commands of docs/cudafilter.md as they are written.
+"""Runs the commands of docs/cudafilter.md and docs/scaling.md as they are written.
 
 The commands have only these changes: sources stop after some frames, frames are
-smaller, and nothing is displayed.
+smaller, nothing is displayed, and ports, sockets and the device are those of the test.
 """
 
+import glob
 import os
+import random
 import re
 import shutil
+import socket
+import subprocess
+import time
 
 import launch
 
-DOCUMENT = os.path.join(
-    os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "cudafilter.md"
-)
+DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
 
 # Commands that need something that a test does not have: NVIDIA's compiler, a
 # video and the decoder of a GPU, or a photograph.
 NOT_HERE = ("nvcc", "nvh264dec", "effects-pictures")
 
+# Elements that may not be installed.
+OPTIONAL = ("srtsrc", "ristsrc", "x264enc", "avdec_h264", "rtpvrawdepay", "udpsrc")
 
-def read_blocks():
+TIME_LIMIT = 40  # seconds
+
+
+def read_blocks(document):
     """Returns the language and the text of each block of code."""
-    with open(DOCUMENT, encoding="utf-8") as file:
+    with open(os.path.join(DOCS, document), encoding="utf-8") as file:
         return re.findall(r"^```(\w+)\n(.*?)^```", file.read(), re.S | re.M)
 
 
@@ -34,30 +42,98 @@ def with_end(command):
     return re.sub(r"\bauto(video|audio)sink\b", "fakesink", command)
 
 
-class Commands(launch.Case):
+class Cudafilter(launch.Case):
     """The files of the document are in the folder in which its commands run."""
 
-    def setUp(self):
-        super().setUp()
-        for language, text in read_blocks():
-            if language == "cuda" and "mirror (VkgdrFrame" in text:
-                with open(self.path("mirror.cu"), "w", encoding="utf-8") as file:
-                    file.write(text)
+    def test_commands(self):
+        blocks = read_blocks("cudafilter.md")
+        with open(self.path("mirror.cu"), "w", encoding="utf-8") as file:
+            file.writelines(text for _, text in blocks if "mirror (VkgdrFrame" in text)
+        commands = [text for language, text in blocks if language == "sh"
+                    and not any(word in text for word in NOT_HERE)]
+        self.assertGreater(len(commands), 10)
+        for command in commands:
+            with self.subTest(command):
+                run = launch.run("env", "-C", self.folder, "bash", "-c", with_end(command))
+                self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+                self.assertNotRegex(run.stderr, "WARN|CRITICAL|ERROR")
 
-    def run_here(self, *command):
-        result = launch.run("env", "-C", self.folder, *command)
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        self.assertNotRegex(result.stderr, "WARN|CRITICAL|ERROR")
+
+def is_free(port):
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind(("127.0.0.1", port))
+        return True
+    except OSError:
+        return False
+
+
+def free_port():
+    """Returns an even port. RTP also uses the next one."""
+    ports = iter(lambda: random.randrange(20000, 30000, 2), None)
+    return str(next(port for port in ports if is_free(port) and is_free(port + 1)))
+
+
+def is_bound(port):
+    tables = ""
+    for name in glob.glob("/proc/net/udp*"):
+        with open(name, encoding="ascii") as file:
+            tables += file.read()
+    return re.search(rf"^ *\d+: [0-9A-F]+:{int(port):04X} ", tables, re.M)
+
+
+class Scaling(launch.Case):
+    """The lines of a block run at the same time, until each sink has got a frame."""
+
+    def adapt(self, command):
+        command = command.replace("/tmp/frames", self.path("socket"))
+        # The document uses two devices, but the machine for the test has one.
+        command = command.replace("device=1", "device=0")
+        for old, new in self.ports.items():
+            command = re.sub(rf"\b{old}\b", new, command)
+        for i in range(command.count("fakesink")):
+            self.outputs.append(self.path(f"output-{len(self.outputs)}"))
+            command = command.replace("fakesink", f"filesink location={self.outputs[-1]}", 1)
+        return command.replace("gst-launch-1.0", "exec " + launch.LAUNCH + " -q", 1)
+
+    def wait(self, condition, what):
+        deadline = time.monotonic() + TIME_LIMIT
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, what)
+            time.sleep(0.05)
+
+    def has_output(self):
+        return all(os.path.exists(path) and os.path.getsize(path) for path in self.outputs)
+
+    def check(self, lines):
+        self.outputs = []
+        self.ports = {old: free_port() for old in ("5004", "5006", "7001")}
+        processes = []
+        try:
+            for line in lines:
+                # srtsink fails if the other process does not listen yet.
+                if "srtsink" in line:
+                    self.wait(lambda: is_bound(self.ports["7001"]), "nothing listens")
+                processes.append(launch.start("bash", "-c", self.adapt(line),
+                                              stdout=subprocess.DEVNULL))
+            self.wait(self.has_output, lines)
+        finally:
+            for process in processes:
+                process.kill()
+            complaints = "".join(process.communicate()[1] for process in processes)
+        self.assertNotRegex(complaints, "CRITICAL|ERROR")
 
     def test_commands(self):
-        n = 0
-        for language, text in read_blocks():
-            if language != "sh" or any(word in text for word in NOT_HERE):
-                continue
-            with self.subTest(text):
-                self.run_here("bash", "-c", with_end(text))
-            n += 1
-        self.assertGreater(n, 10)
+        blocks = [text.replace("\\\n", " ").strip().splitlines()
+                  for language, text in read_blocks("scaling.md") if language == "sh"]
+        self.assertEqual(len(blocks), 6)
+        for lines in blocks:
+            with self.subTest(lines[0]):
+                for name in OPTIONAL:
+                    if name in " ".join(lines) and launch.run(
+                            launch.INSPECT, "--exists", name).returncode != 0:
+                        self.skipTest(name + " is missing")
+                self.check(lines)
 
 
 if __name__ == "__main__":
