@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Helpers for the tests of the overrides: a context, buffers, a pipeline."""
 
-import contextlib
 import ctypes
 import time
-import unittest
-from typing import Callable, Iterator, List, Optional
+from typing import Callable, List, Optional, Sequence
 
 import gi
 
@@ -27,7 +25,19 @@ def video_caps(format: str, width: int, height: int, feature: str = "") -> Gst.C
     )
 
 
-class DeviceTestCase(unittest.TestCase):
+def video_info(format: str, width: int, height: int, fields: str = "") -> GstVideo.VideoInfo:
+    return GstVideo.VideoInfo.new_from_caps(Gst.Caps.from_string(
+        f"video/x-raw,format={format},width={width},height={height}{fields}"))
+
+
+def buffer_of(*memories: Gst.Memory) -> Gst.Buffer:
+    buffer = Gst.Buffer.new()
+    for memory in memories:
+        buffer.append_memory(memory)
+    return buffer
+
+
+class DeviceTestCase(support.TestCase):
     """A test with a context of the first device."""
 
     def setUp(self) -> None:
@@ -42,9 +52,7 @@ class DeviceTestCase(unittest.TestCase):
         return memory
 
     def new_buffer(self, data: bytes) -> Gst.Buffer:
-        buffer = Gst.Buffer.new()
-        buffer.append_memory(self.new_memory(data))
-        return buffer
+        return buffer_of(self.new_memory(data))
 
     def is_writable(self, memory: Gst.Memory) -> bool:
         """Whether the memory is not mapped elsewhere, so that it can be mapped for
@@ -59,60 +67,61 @@ class DeviceTestCase(unittest.TestCase):
     def assert_writable(self, memory: Gst.Memory, expected: bool) -> None:
         self.assertEqual(self.is_writable(memory), expected)
 
-    def wait_until(self, condition: Callable[[], bool]) -> None:
-        """Waits until a thread of the library has finished its work."""
-        end = time.monotonic() + 5
+    def wait_until(self, condition: Callable[[], bool], seconds: float = 5) -> None:
+        """Waits for a thread of the library, or for another process."""
+        end = time.monotonic() + seconds
         while not condition() and time.monotonic() < end:
             time.sleep(0.001)
         self.assertTrue(condition())
 
     def run_buffers(
-        self, elements: str, caps: Gst.Caps, buffers: List[Optional[Gst.Buffer]]
+        self, elements: str, caps: Gst.Caps, buffers: List[Gst.Buffer]
     ) -> List[Gst.Sample]:
-        """Pushes buffers through elements with an appsrc. Returns the samples that come
-        out.
-        """
-        pipeline = Gst.parse_launch(
-            f"appsrc name=src format=time ! {elements} ! appsink name=sink sync=false"
-        )
-        pipeline.set_context(self.context.to_gst_context())
-        src, sink = pipeline.get_by_name("src"), pipeline.get_by_name("sink")
-        src.set_property("caps", caps)
-        pipeline.set_state(Gst.State.PLAYING)
-        samples = []
-        try:
-            for i, buffer in enumerate(buffers):
-                buffer.pts = i * Gst.SECOND // 25
-                buffer.duration = Gst.SECOND // 25
-                src.emit("push-buffer", buffer)
-            src.emit("end-of-stream")
-            while len(samples) < len(buffers):
-                sample = sink.emit("try-pull-sample", 20 * Gst.SECOND)
-                if sample is None:
-                    break
-                samples.append(sample)
-            message = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
-            if message:
-                self.fail(f"the pipeline failed: {message.parse_error()}")
-        finally:
-            pipeline.set_state(Gst.State.NULL)
+        """Pushes buffers through elements. Returns the samples that come out."""
+        samples = play(
+            f'appsrc name=src format=time caps="{caps.to_string()}" ! {elements} '
+            "! appsink name=sink sync=false", buffers, self.context)
         self.assertEqual(len(samples), len(buffers))
         return samples
 
 
-@contextlib.contextmanager
-def other_cuda_context() -> Iterator[GstVkgdr.Context]:
-    """A context of the first device with a CUDA context of its own. It is not
-    destroyed, because objects that were made with it may outlive the block.
+def play(
+    description: str, buffers: Sequence[Gst.Buffer] = (), context: Optional[GstVkgdr.Context] = None
+) -> List[Gst.Sample]:
+    """Runs a pipeline to its end. The buffers are for its appsrc "src". Returns the samples
+    of its appsink "sink". Raises its error.
     """
-    handle, popped = ctypes.c_void_p(), ctypes.c_void_p()
-    if support.driver.cuCtxCreate_v2(ctypes.byref(handle), 0, 0) != 0:
+    pipeline = Gst.parse_launch(description)
+    if context:
+        pipeline.set_context(context.to_gst_context())
+    pipeline.set_state(Gst.State.PLAYING)
+    src, sink = pipeline.get_by_name("src"), pipeline.get_by_name("sink")
+    for i, buffer in enumerate(buffers):
+        buffer.pts, buffer.duration = i * Gst.SECOND // 25, Gst.SECOND // 25
+        src.emit("push-buffer", buffer)
+    if src:
+        src.emit("end-of-stream")
+    samples = list(iter(lambda: sink and sink.emit("try-pull-sample", 20 * Gst.SECOND), None))
+    message = pipeline.get_bus().timed_pop_filtered(
+        20 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+    pipeline.set_state(Gst.State.NULL)
+    if message is None:
+        raise TimeoutError(description)
+    if message.type == Gst.MessageType.ERROR:
+        raise message.parse_error()[0]
+    return samples
+
+
+def other_cuda_context() -> GstVkgdr.Context:
+    """A context of the first device with a CUDA context of its own, which is not
+    destroyed, because objects that were made with it may outlive the test.
+    """
+    if support.driver.cuCtxCreate_v2(ctypes.byref(ctypes.c_void_p()), 0, 0) != 0:
         raise RuntimeError("cuCtxCreate() failed")
     try:
-        context = GstVkgdr.Context.new_from_current()
+        return GstVkgdr.Context.new_from_current()
     finally:
-        support.driver.cuCtxPopCurrent_v2(ctypes.byref(popped))
-    yield context
+        support.driver.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
 
 
 def upload(memory: Gst.Memory, data: bytes) -> None:
@@ -137,12 +146,5 @@ def add_video_meta(
     info = GstVideo.VideoInfo.new_from_caps(caps)
     padding = [0] * (4 - len(offsets))
     GstVideo.buffer_add_video_meta_full(
-        buffer,
-        GstVideo.VideoFrameFlags.NONE,
-        info.finfo.format,
-        info.width,
-        info.height,
-        len(offsets),
-        offsets + padding,
-        strides + padding,
-    )
+        buffer, GstVideo.VideoFrameFlags.NONE, info.finfo.format, info.width, info.height,
+        len(offsets), offsets + padding, strides + padding)

@@ -9,6 +9,7 @@ import ctypes
 import importlib
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -16,24 +17,26 @@ from typing import Any, List, Optional
 
 SKIPPED = 77  # Meson takes this exit status for "skipped"
 
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: numpy is missing")
+    sys.exit(SKIPPED)
+
 # The only modules that tests may lack. If one of them is not installed, a test is
 # skipped. If it is installed but cannot be imported, the test fails.
 OPTIONAL = ("numpy", "torch", "cupy", "numba", "cuda.core", "cuda.bindings", "pycuda", "mypy")
 
 # The modules among these that must be installed. run-consumers sets them.
-REQUIRED = tuple(os.environ.get("VKGDR_TEST_REQUIRE", "").split())
+REQUIRED = os.environ.get("VKGDR_TEST_REQUIRE", "").split()
 
 
 def is_missing(name: str) -> bool:
     """Whether an optional module is not installed. Never true for a required one."""
-    if name not in OPTIONAL:
-        raise ValueError(f"{name} is not among the optional modules: {', '.join(OPTIONAL)}")
-    if name in REQUIRED:
-        return False
-    package, _, module = name.partition(".")
-    if importlib.util.find_spec(package) is None:
-        return True
-    return bool(module) and importlib.util.find_spec(name) is None
+    assert name in OPTIONAL, name
+    package = name.partition(".")[0]
+    return name not in REQUIRED and (
+        importlib.util.find_spec(package) is None or importlib.util.find_spec(name) is None)
 
 
 def load(name: str, module: Optional[str] = None) -> Any:
@@ -73,28 +76,16 @@ def _call(name: str, *arguments: Any) -> None:
 
 
 class PrimaryContext:
-    """The primary CUDA context of the device. push() makes it current."""
+    """The primary CUDA context of the first device, which is current in a block."""
 
-    def __init__(self, device: int = 0) -> None:
-        self._device = ctypes.c_int(device)
-        self.handle = ctypes.c_void_p()
-        _call("cuDevicePrimaryCtxRetain", ctypes.byref(self.handle), self._device)
-
-    def push(self) -> None:
-        _call("cuCtxPushCurrent_v2", self.handle)
-
-    def pop(self) -> None:
-        _call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
-
-    def release(self) -> None:
-        _call("cuDevicePrimaryCtxRelease_v2", self._device)
-
-    def __enter__(self) -> "PrimaryContext":
-        self.push()
-        return self
+    def __enter__(self) -> None:
+        handle = ctypes.c_void_p()
+        _call("cuDevicePrimaryCtxRetain", ctypes.byref(handle), 0)
+        _call("cuCtxPushCurrent_v2", handle)
 
     def __exit__(self, *exc: object) -> None:
-        self.pop()
+        _call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
+        _call("cuDevicePrimaryCtxRelease_v2", 0)
 
 
 def is_software() -> bool:
@@ -112,34 +103,25 @@ def current_context() -> Optional[int]:
 def read_device(pointer: int, size: int) -> bytes:
     """Reads memory of the device, after all work that is queued there."""
     data = ctypes.create_string_buffer(size)
-    with PrimaryContext() as context:
+    with PrimaryContext():
         _call("cuCtxSynchronize")
         _call("cuMemcpyDtoH_v2", data, ctypes.c_ulonglong(pointer), ctypes.c_size_t(size))
-        context.release()
     return data.raw
 
 
 def write_device(pointer: int, data: bytes) -> None:
-    with PrimaryContext() as context:
+    with PrimaryContext():
         _call("cuMemcpyHtoD_v2", ctypes.c_ulonglong(pointer), data, ctypes.c_size_t(len(data)))
         _call("cuCtxSynchronize")
-        context.release()
 
 
-def read_strided(interface: dict) -> bytes:
-    """Returns the elements of a __cuda_array_interface__, in their order."""
-    shape, strides = interface["shape"], interface["strides"]
-    itemsize = int(interface["typestr"][2:])
-    extent = sum((n - 1) * step for n, step in zip(shape, strides)) + itemsize
+def read_array(array: Any) -> np.ndarray:
+    """Copies an object with __cuda_array_interface__ from the device."""
+    interface = array.__cuda_array_interface__
+    shape, strides, dtype = (interface[name] for name in ("shape", "strides", "typestr"))
+    extent = sum((n - 1) * step for n, step in zip(shape, strides)) + np.dtype(dtype).itemsize
     data = read_device(interface["data"][0], extent)
-
-    def walk(dimension: int, start: int) -> bytes:
-        if dimension == len(shape):
-            return data[start : start + itemsize]
-        step = strides[dimension]
-        return b"".join(walk(dimension + 1, start + i * step) for i in range(shape[dimension]))
-
-    return walk(0, 0)
+    return np.ndarray(shape, dtype, data, strides=strides)
 
 
 def run_python(code: str, close_fds: bool = True) -> subprocess.CompletedProcess:
@@ -157,6 +139,23 @@ def run_python(code: str, close_fds: bool = True) -> subprocess.CompletedProcess
 
 def pattern(size: int, seed: int = 1) -> bytes:
     return bytes((i * 7 + i // 251 + seed * 13) % 256 for i in range(size))
+
+
+class TestCase(unittest.TestCase):
+    def assert_raise(self, *rows: Any) -> None:
+        """Each row is an error, a pattern of its text, a function, and its arguments."""
+        for kind, text, function, *arguments in rows:
+            with self.subTest(kind=kind, text=text, function=function, arguments=arguments):
+                with self.assertRaisesRegex(kind, text):
+                    function(*arguments)
+
+    def assert_prints(self, output: str, code: str, status: int = 0, **options: Any) -> None:
+        """A program in an interpreter of its own prints this, which is a pattern of the
+        whole output, and ends with this status.
+        """
+        result = run_python(code, **options)
+        self.assertEqual(result.returncode, status, result.stdout)
+        self.assertRegex(result.stdout, re.compile(rf"\A(?:{output})\Z", re.DOTALL))
 
 
 def main(argv: Optional[List[str]] = None) -> None:

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Tests memory of vkgdr.pycuda: with PyCUDA on a GPU, and with Debian's PyCUDA on softcuda.
+
+Without a GPU, the test is skipped unless softcuda's tests/fetch-pycuda has unpacked PyCUDA
+for this version of Python.
+"""
+
+import gc
+import glob
+import os
+import sys
+from typing import Any
+
+import numpy as np
+import support
+
+# This variable is set in the process that restart() starts.
+READY = "VKGDR_TEST_PYCUDA"
+
+
+def restart() -> None:
+    """Starts this program again with softcuda's libcuda.so.1 on the library
+    path, because the dynamic linker reads the path before Python runs."""
+    cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
+    drivers = sorted(glob.glob(os.path.join(
+        cache, "softcuda/pycuda-*/usr/lib/python3/dist-packages/pycuda",
+        "_driver.cpython-{}{}*.so".format(*sys.version_info))))
+    if not drivers:
+        print("skipped: no PyCUDA for this Python; see softcuda's tests/fetch-pycuda")
+        sys.exit(support.SKIPPED)
+    packages = os.path.dirname(os.path.dirname(drivers[0]))
+    libraries = glob.glob(os.path.join(packages, "../../*-linux-gnu*"))
+    softcuda = os.environ["VKGDR_SOFTCUDA_DIR"]
+    for name, folders in (("LD_LIBRARY_PATH", [softcuda, *libraries]),
+                          ("PYTHONPATH", [packages]), ("PATH", [softcuda])):
+        os.environ[name] = ":".join([*folders, os.environ.get(name, "")])
+    os.environ["PYCUDA_DISABLE_CACHE"] = os.environ[READY] = "1"
+    os.execv(sys.executable, [sys.executable, os.path.abspath(__file__)])
+
+
+if support.is_software() and READY not in os.environ:
+    restart()
+if support.is_missing("pycuda"):
+    print("skipped: pycuda is missing")
+    sys.exit(support.SKIPPED)
+
+import pycuda.driver as cuda  # noqa: E402
+from pycuda import gpuarray  # noqa: E402
+from pycuda.compiler import SourceModule  # noqa: E402
+
+import vkgdr  # noqa: E402
+import vkgdr.pycuda  # noqa: E402
+
+SIZE = 400
+KERNELS = """
+__global__ void reverse (int *data)
+{
+  extern __shared__ int part[];
+
+  part[threadIdx.x] = data[threadIdx.x];
+  __syncthreads ();
+  data[threadIdx.x] = part[blockDim.x - 1 - threadIdx.x];
+}
+"""
+
+
+class Memory(support.TestCase):
+    def setUp(self) -> None:
+        cuda.init()
+        self.context = cuda.Device(0).retain_primary_context()
+        self.context.push()
+        self.addCleanup(self.leave)
+        self.owner = vkgdr.Vkgdr.open_current_context()
+
+    def leave(self) -> None:
+        gc.collect()
+        if cuda.Context.get_current() is not None:
+            cuda.Context.pop()
+
+    def allocate(self, *arguments: Any) -> Any:
+        return vkgdr.pycuda.Memory(self.owner, *(arguments or (SIZE,)))
+
+    def test_memory_is_used_by_kernels(self) -> None:
+        memory = self.allocate()
+        view = np.asarray(memory).view(np.int32)[:64]
+        view[:] = np.arange(64)
+        memory.flush(0, SIZE)
+        SourceModule(KERNELS).get_function("reverse")(memory, block=(64, 1, 1), shared=64 * 4)
+        self.context.synchronize()
+        self.assertEqual(cuda.from_device(memory, 64, np.int32).tolist(), list(range(64))[::-1])
+
+    def test_an_array_keeps_its_memory(self) -> None:
+        """On the device, and on the host."""
+        memory = self.allocate()
+        pointer, view = memory.device_ptr, np.asarray(memory)
+        array = gpuarray.GPUArray((SIZE // 4,), np.float32, gpudata=memory)
+        del memory
+        gc.collect()
+        array.fill(np.float32(1.5))
+        np.testing.assert_array_equal((array + array).get(), np.full(SIZE // 4, 3.0))
+        del array
+        gc.collect()
+        view[SIZE - 1] = 7
+        self.assertEqual(cuda.from_device(pointer + SIZE - 1, 1, np.uint8)[0], view[SIZE - 1])
+
+    def test_is_a_pointer_holder_and_a_memory(self) -> None:
+        memory = self.allocate()
+        self.assertIsInstance(memory, cuda.PointerHolderBase)
+        self.assertIsInstance(memory, vkgdr.RawMemory)
+        self.assertEqual(memory.get_pointer(), memory.device_ptr)
+        self.assertEqual((int(memory), len(memory)), (memory.device_ptr, SIZE))
+
+    def test_it_is_freed_in_its_context(self) -> None:
+        """By free(), and by the garbage collection."""
+        memory, other = self.allocate(), self.allocate()
+        pointer = other.device_ptr
+        cuda.Context.pop()
+        memory.free()
+        memory.free()
+        del other
+        gc.collect()
+        self.assertIsNone(cuda.Context.get_current())
+        self.assert_raise((vkgdr.VkgdrError, "has been freed", memory.get_pointer))
+        if READY in os.environ:  # softcuda refuses all addresses that are free
+            self.context.push()
+            self.assert_raise((cuda.LogicError, "", cuda.from_device, pointer, 1, np.uint8))
+
+    def test_what_cannot_be_allocated(self) -> None:
+        self.assert_raise(*((vkgdr.VkgdrError, "", self.allocate, *arguments)
+                            for arguments in ((0, 0), (1 << 62, 0), (1, 1))))
+        cuda.Context.pop()
+        self.assert_raise((vkgdr.VkgdrError, "no CUDA context", self.allocate))
+
+
+if __name__ == "__main__":
+    support.main()
