@@ -13,7 +13,8 @@
 
 #include "gate.h"
 #include "ipc-harness.h"
-#include "slow.h"
+
+TEST_REQUIRE (test_ipc_require_window);
 
 TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
 
@@ -29,12 +30,11 @@ TEST (leaky_upstream)
 {
   guint i = 10;
 
-  if (!test_ipc_run ("begin leaky=upstream max-buffers=2; push 0-9;"
-                     "is frames-lost 8; pull 0-1"))
-    return;
+  test_ipc_run ("begin leaky=upstream max-buffers=2; push 0-9;"
+                "is frames-lost 8; pull 0-1");
   do {
     test_ipc_run ("push %u; sleep 1", i++);
-  } while (test_ipc_stat (test_sink->element, "frames-sent") == 2);
+  } while (test_stat (test_sink->element, "frames-sent") == 2);
   test_ipc_run ("pull %u", i - 1);
 }
 
@@ -50,9 +50,8 @@ TEST_STEPS (leaky_no_ends,
 /* The same when the pipeline is stopped. */
 TEST (leaky_no_stops)
 {
-  if (!test_ipc_run ("begin leaky=no max-buffers=2;"
-                     "push-all 10; blocks-after 2"))
-    return;
+  test_ipc_run ("begin leaky=no max-buffers=2;"
+                "push-all 10; blocks-after 2");
   gst_element_set_state (test_sink->element, GST_STATE_NULL);
   test_ipc_run ("pushed 2");
 }
@@ -81,21 +80,14 @@ TEST_STEPS (
  * not earlier. Until then, it counts as one of the client's two frames. */
 TEST (pending_release)
 {
-  g_autoptr (GstVkgdrStream) stream = NULL;
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   GstBuffer *buffer;
-  GstMemory *memory;
   gint done = FALSE;
 
-  if (!test_ipc_run ("begin leaky=downstream max-buffers=2; push 1"))
-    return;
-  stream = test_stream_new (test_context);
+  test_ipc_run ("begin leaky=downstream max-buffers=2; push 1");
   buffer = test_ipc_pull (1);
-  memory = gst_buffer_peek_memory (buffer, 0);
-  fail_unless (
-      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
-  test_gate_delay (stream, 100, &done);
-  fail_unless (
-      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+  test_gate_access (
+      gst_buffer_peek_memory (buffer, 0), stream, GST_MAP_READ, 100, &done);
   gst_buffer_unref (buffer);
   test_ipc_run ("push 2-3; is frames-sent 2; open-gate; wait frames-sent 3");
   fail_unless_equals_int (g_atomic_int_get (&done), TRUE);
@@ -135,8 +127,7 @@ TEST (end_after_flush)
 {
   GThread *thread;
 
-  if (!test_ipc_run ("begin; push-gated 1; flush; push 2; eos"))
-    return;
+  test_ipc_run ("begin; push-gated 1; flush; push 2; eos");
   thread = g_thread_new ("stop", stop_sink, NULL);
   test_ipc_run ("sleep 100; open-gate; pull 2; get eos");
   g_thread_join (thread);
@@ -157,8 +148,6 @@ TEST (one_pipeline)
 {
   g_autoptr (GstElement) pipeline = NULL;
 
-  if (test_ipc_cannot_export ())
-    return;
   pipeline = test_launch ("videotestsrc num-buffers=5 ! vkgdripcsink "
                           "wait-for-connection=true socket-path=%s "
                           "vkgdripcsrc socket-path=%s ! fakesink sync=false",
@@ -187,8 +176,7 @@ TEST (events_while_stopping)
   GThread *thread;
   guint i, n = test_is_slow () ? 5 : 50;
 
-  if (!test_ipc_run ("serve async=false"))
-    return;
+  test_ipc_run ("serve async=false");
   thread = g_thread_new ("flush", flush_all_the_time, &is_over);
   for (i = 0; i < n; i++) {
     gst_element_set_state (test_sink->element, GST_STATE_READY);
@@ -204,13 +192,12 @@ TEST (frames_outlive_elements)
   guint64 sent;
   guint i = 3;
 
-  if (!test_ipc_run ("begin; push 1-2; keep 1; disconnect"))
-    return;
+  test_ipc_run ("begin; push 1-2; keep 1; disconnect");
   do {
-    sent = test_ipc_stat (test_sink->element, "frames-sent");
+    sent = test_stat (test_sink->element, "frames-sent");
     test_ipc_run ("push %u", i++);
     fail_unless (i < 100000, "frames are still sent");
-  } while (test_ipc_stat (test_sink->element, "frames-sent") != sent);
+  } while (test_stat (test_sink->element, "frames-sent") != sent);
   test_ipc_run ("push %u-%u; is frames-sent %u; clients 1; stop; drop", i,
       i + 3, (guint) sent);
 }
@@ -230,11 +217,10 @@ TEST_LOOP (last_frame, 2)
 {
   g_autoptr (GstElement) element = NULL;
 
-  if (!test_ipc_run ("begin leaky=downstream max-buffers=2; push 0-9"))
-    return;
+  test_ipc_run ("begin leaky=downstream max-buffers=2; push 0-9");
   element = gst_object_ref (test_sink->element);
   test_ipc_run (__i__ == 0 ? "eos; stop" : "stop");
-  fail_unless_equals_uint64 (test_ipc_stat (element, "frames-sent"), 3);
+  fail_unless_equals_uint64 (test_stat (element, "frames-sent"), 3);
   test_ipc_run ("pull 0-1; pull 9; get eos");
 }
 
@@ -264,8 +250,7 @@ TEST (unread_frames)
   gint n_freed = 0;
   guint i;
 
-  if (!test_ipc_run ("serve max-buffers=16 enable-last-sample=false"))
-    return;
+  test_ipc_run ("serve max-buffers=16 enable-last-sample=false");
   pipeline = test_launch ("vkgdripcsrc socket-path=%s ! appsink name=sink "
                           "sync=false max-buffers=1 enable-last-sample=false",
       test_ipc_path);
@@ -288,51 +273,47 @@ TEST_STEPS (client_first,
     "start; sleep 100; serve; clients 1; push 1; pull 1; disconnect; stop;"
     "start; sleep 50");
 
-/* What is wrong with a path, and what the error says. */
+/* What is at the path, and what the error says. */
+enum { NOTHING, SERVER, TEXT };
+
+#define LONG "/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+
 static const struct {
-  const gchar *element, *path, *error;
+  const gchar *pipeline; /* with @ for test_ipc_path */
+  gint present;
+  const gchar *error;
 } paths[] = {
-  { "vkgdripcsrc connection-timeout=1", "/nonexistent", "no process serves" },
-  { "vkgdripcsrc connection-timeout=1", "/nonexistent", "connection-timeout" },
-  { "vkgdripcsink", NULL, "path of a socket" },
-  { "vkgdripcsink", "/nowhere/at/all", "/nowhere/at/all" },
-  { "vkgdripcsink",
-      "/tmp/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-      "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+  { "vkgdripcsrc socket-path=@ connection-timeout=1 ! fakesink", NOTHING,
+      "no process serves|connection-timeout" },
+  { "videotestsrc ! vkgdripcsink", NOTHING, "path of a socket" },
+  { "videotestsrc ! vkgdripcsink socket-path=/nowhere/at/all", NOTHING,
+      "/nowhere/at/all" },
+  { "videotestsrc ! vkgdripcsink socket-path=" LONG LONG, NOTHING,
       "path of a socket" },
+  { "videotestsrc ! vkgdripcsink socket-path=@", SERVER,
+      "another process listens" },
+  { "videotestsrc ! vkgdripcsink socket-path=@", TEXT, "is not a socket" },
 };
-
-static void
-assert_no_start (const gchar *element, const gchar *path, const gchar *error)
-{
-  gboolean is_sink = g_str_equal (element, "vkgdripcsink");
-  g_autoptr (GstElement) pipeline = test_launch ("%s %s%s %s",
-      is_sink ? "videotestsrc ! vkgdripcsink" : element,
-      path ? "socket-path=" : "", path ? path : "",
-      is_sink ? "" : "! fakesink");
-  g_autoptr (GError) found = test_play_error (pipeline);
-
-  test_assert_contains (found->message, error);
-  fail_unless (is_sink
-               || g_error_matches (
-                   found, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
-}
 
 TEST_LOOP (wrong_paths, G_N_ELEMENTS (paths))
 {
-  assert_no_start (paths[__i__].element, paths[__i__].path, paths[__i__].error);
-}
+  g_auto (GStrv) parts = g_strsplit (paths[__i__].pipeline, "@", -1);
+  g_autofree gchar *text = g_strjoinv (test_ipc_path, parts);
+  g_autoptr (GstElement) pipeline = test_launch ("%s", text);
+  g_autoptr (GError) error = NULL;
 
-/* A file that is not a socket is not removed. */
-TEST (used_paths)
-{
-  if (test_ipc_run ("serve")) {
-    assert_no_start ("vkgdripcsink", test_ipc_path, "another process listens");
-    test_ipc_run ("stop");
-  }
-  fail_unless (g_file_set_contents (test_ipc_path, "text", -1, NULL));
-  assert_no_start ("vkgdripcsink", test_ipc_path, "is not a socket");
-  fail_unless (g_file_test (test_ipc_path, G_FILE_TEST_IS_REGULAR));
+  if (paths[__i__].present == SERVER)
+    test_ipc_run ("serve");
+  else if (paths[__i__].present == TEXT)
+    fail_unless (g_file_set_contents (test_ipc_path, "text", -1, NULL));
+  error = test_play_error (pipeline);
+  test_assert_contains (error->message, paths[__i__].error);
+  fail_unless_equals_int (
+      __i__ == 0, g_error_matches (
+                      error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
+  /* A file that is not a socket is not removed. */
+  fail_unless_equals_int (g_file_test (test_ipc_path, G_FILE_TEST_IS_REGULAR),
+      paths[__i__].present == TEXT);
 }
 
 /* Any user can lock a folder that this user can read. The server does not wait
@@ -343,7 +324,7 @@ TEST (locked_folder)
   gint fd = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
   fail_unless (flock (fd, LOCK_EX) == 0);
-  test_ipc_run ("serve; socket");
+  test_ipc_run ("serve; connect; push 1; pull 1");
   close (fd);
 }
 
@@ -354,9 +335,8 @@ TEST (restart)
   for (i = 0; i < 10; i++) {
     if (i == 2)
       fds = test_count_fds ();
-    if (!test_ipc_run ("begin; push 1; pull 1; %s",
-            i % 2 ? "stop; disconnect" : "disconnect; stop"))
-      return;
+    test_ipc_run ("begin; push 1; pull 1; %s",
+        i % 2 ? "stop; disconnect" : "disconnect; stop");
   }
   test_assert_fds (fds);
 }

@@ -7,10 +7,7 @@
 #ifndef __TEST_IPC_HARNESS_H__
 #define __TEST_IPC_HARNESS_H__
 
-#include <gst/check/gstharness.h>
-
 #include "ipc-process.h"
-#include "util.h"
 
 G_BEGIN_DECLS
 
@@ -20,9 +17,9 @@ G_BEGIN_DECLS
 /* The server and its client. NULL if the element does not exist. */
 extern GstHarness *test_sink, *test_src;
 
-/* Runs steps, which semicolons separate. Returns FALSE, and prints why, if
- * memory cannot be exported. The end of a test checks that neither element has
- * posted an error, and stops both. NUMBERS are one number or two: 2-5.
+/* Runs steps, which semicolons separate. The end of a test checks that neither
+ * element has posted an error, and stops both. NUMBERS are one number or two:
+ * 2-5.
  *
  *   serve PROPERTIES, stop   make and stop the server
  *   start PROPERTIES         makes the client
@@ -49,12 +46,12 @@ extern GstHarness *test_sink, *test_src;
  *
  *   is FIELD N, wait FIELD N a field of the server's stats is or becomes N
  *   client-is FIELD N        the same of the client
- *   socket, no-socket        whether the file of the socket exists
+ *   no-socket                the file of the socket does not exist
  *   open-gate                nothing has waited for the gate until now
  *   gate-passed              the work behind the gate is done
  *   sleep MS
  */
-gboolean test_ipc_run (const gchar *format, ...) G_GNUC_PRINTF (1, 2);
+void test_ipc_run (const gchar *format, ...) G_GNUC_PRINTF (1, 2);
 
 /* A case that consists of steps. */
 #define TEST_STEPS(name, steps) \

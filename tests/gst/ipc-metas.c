@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ipc-metas.c: tests of the metas of a frame as bytes, for another process
+ * ipc-metas.c: tests of the metas, texts and tags of another process, whose
+ * bytes may be anything
+ *
+ * ipc-elements.c has the test of metas that arrive.
  */
 
 #include <gmodule.h>
@@ -10,99 +13,61 @@
 
 #include "case.h"
 #include "ipc/meta.h"
+#include "ipc/tags.h"
+#include "ipc/text.h"
 
-#define WIDTH 64
-#define HEIGHT 48
 #define CUSTOM "VkgdrTestMeta"
 
 /* The room for metas in bytes, which is more than the test needs. */
 #define MAX_METAS 4096
+
+/* --- metas --------------------------------------------------------------- */
 
 /* Makes a buffer with metas of each kind. */
 static GstBuffer *
 new_buffer (void)
 {
   static const gchar *tags[] = { NULL };
-  GstBuffer *buffer = gst_buffer_new_allocate (NULL, WIDTH * HEIGHT, NULL);
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48, NULL);
   g_autoptr (GstCaps) caps = gst_caps_from_string ("timestamp/x-unix");
-  GstVideoCropMeta *crop;
   GstCustomMeta *custom;
 
   if (!gst_meta_get_info (CUSTOM))
     gst_meta_register_custom (CUSTOM, tags, NULL, NULL, NULL);
   gst_buffer_add_video_meta (
-      buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, WIDTH, HEIGHT);
-  crop = gst_buffer_add_video_crop_meta (buffer);
-  crop->x = 7;
+      buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 64, 48);
+  gst_buffer_add_video_crop_meta (buffer);
   custom = gst_buffer_add_custom_meta (buffer, CUSTOM);
   gst_structure_set (gst_custom_meta_get_structure (custom), "text",
-      G_TYPE_STRING, "a \"text\"; and more", "rate", GST_TYPE_FRACTION, 30000,
-      1001, NULL);
+      G_TYPE_STRING, "a \"text\"; and more", NULL);
   gst_buffer_add_reference_timestamp_meta (buffer, caps, 12345, 678);
   return buffer;
 }
 
-/* Copies the metas of @buffer to another buffer, which it returns. The metas
- * that are copied need at most @max bytes. */
-static GstBuffer *
-copy_metas (GstBuffer *buffer, gsize max)
+/* Reads metas into @buffer, whose caps may have no video. */
+static gboolean
+read_metas (GstBuffer *buffer, const guint8 *data, gsize size,
+    GstVideoInterlaceMode mode)
 {
-  g_autoptr (GByteArray) metas = gst_vkgdr_ipc_metas_write (buffer, max);
-  GstBuffer *copy = gst_buffer_new_allocate (NULL, WIDTH * HEIGHT, NULL);
   GstByteReader reader;
   GstVideoInfo info;
 
-  fail_unless (metas->len <= max);
   gst_video_info_init (&info);
-  gst_byte_reader_init (&reader, metas->data, metas->len);
-  fail_unless (gst_vkgdr_ipc_metas_read (copy, &info, &reader));
+  info.interlace_mode = mode;
+  gst_byte_reader_init (&reader, data, size);
+  return gst_vkgdr_ipc_metas_read (buffer, &info, &reader);
+}
+
+/* Copies the metas of @buffer to another buffer, which it returns. */
+static GstBuffer *
+copy_metas (GstBuffer *buffer)
+{
+  g_autoptr (GByteArray) metas = gst_vkgdr_ipc_metas_write (buffer, MAX_METAS);
+  GstBuffer *copy = gst_buffer_new_allocate (NULL, 64 * 48, NULL);
+
+  fail_unless (metas->len <= MAX_METAS);
+  fail_unless (read_metas (copy, metas->data, metas->len, 0));
   return copy;
-}
-
-TEST (each_kind)
-{
-  g_autoptr (GstBuffer) buffer = new_buffer (),
-                        copy = copy_metas (buffer, MAX_METAS);
-  GstReferenceTimestampMeta *reference;
-  const GstVideoCropMeta *crop;
-  const GstVideoMeta *video;
-  GstStructure *structure;
-  gint numerator, denominator;
-
-  video = gst_buffer_get_video_meta (copy);
-  fail_unless (video && video->width == WIDTH && video->height == HEIGHT);
-  fail_unless_equals_int (video->format, GST_VIDEO_FORMAT_GRAY8);
-  crop = gst_buffer_get_video_crop_meta (copy);
-  fail_unless (crop && crop->x == 7);
-  structure =
-      gst_custom_meta_get_structure (gst_buffer_get_custom_meta (copy, CUSTOM));
-  fail_unless_equals_string (
-      gst_structure_get_string (structure, "text"), "a \"text\"; and more");
-  fail_unless (
-      gst_structure_get_fraction (structure, "rate", &numerator, &denominator));
-  fail_unless (numerator == 30000 && denominator == 1001);
-  reference = gst_buffer_get_reference_timestamp_meta (copy, NULL);
-  fail_unless (reference != NULL);
-  fail_unless_equals_uint64 (reference->timestamp, 12345);
-  fail_unless_equals_uint64 (reference->duration, 678);
-  fail_unless (gst_structure_has_name (
-      gst_caps_get_structure (reference->reference, 0), "timestamp/x-unix"));
-}
-
-/* A buffer with several views has a GstVideoMeta for each of them. */
-TEST (views)
-{
-  g_autoptr (GstBuffer) buffer = new_buffer (), copy = NULL;
-  GstVideoMeta *meta;
-
-  meta = gst_buffer_add_video_meta (buffer, GST_VIDEO_FRAME_FLAG_NONE,
-      GST_VIDEO_FORMAT_GRAY8, WIDTH / 2, HEIGHT);
-  meta->id = 1;
-  copy = copy_metas (buffer, MAX_METAS);
-  meta = gst_buffer_get_video_meta_id (copy, 0);
-  fail_unless (meta && meta->width == WIDTH);
-  meta = gst_buffer_get_video_meta_id (copy, 1);
-  fail_unless (meta && meta->width == WIDTH / 2);
 }
 
 /* Metas that cannot be serialised, or are too large, are left out. */
@@ -116,7 +81,7 @@ TEST (left_out)
   gst_structure_set (gst_custom_meta_get_structure (custom), "text",
       G_TYPE_STRING, text, NULL);
   gst_buffer_add_parent_buffer_meta (buffer, other);
-  copy = copy_metas (buffer, MAX_METAS);
+  copy = copy_metas (buffer);
   fail_unless (gst_buffer_get_video_meta (copy) != NULL);
   fail_unless (gst_buffer_get_video_crop_meta (copy) != NULL);
   fail_unless (gst_buffer_get_custom_meta (copy, CUSTOM) == NULL);
@@ -126,25 +91,28 @@ TEST (left_out)
 static void
 read_bytes (const guint8 *data, gsize size)
 {
-  g_autoptr (GstBuffer) copy =
-      gst_buffer_new_allocate (NULL, WIDTH * HEIGHT, NULL);
-  GstByteReader reader;
-  GstVideoInfo info;
+  g_autoptr (GstBuffer) copy = gst_buffer_new_allocate (NULL, 64 * 48, NULL);
 
-  gst_video_info_init (&info);
-  gst_byte_reader_init (&reader, data, size);
-  gst_vkgdr_ipc_metas_read (copy, &info, &reader);
+  read_metas (copy, data, size, 0);
 }
 
 /* GStreamer makes a type of the name of a custom meta. Names of types cannot
- * have all characters that names of structures can have. */
-TEST (wrong_name)
-{
-  static const gchar text[] = "my:meta, x=(int)1;";
-  guint8 data[8 + sizeof (text) - 1] = { 3, 0, 0, 0, sizeof (text) - 1 };
+ * have all characters that names of structures can have, and names of other
+ * types are left out. */
+static const gchar *const wrong_names[] = { "my:meta, x=(int)1;",
+  "GstBuffer, a=1;", "GObject, a=1;", "GstVideoMeta, a=1;", "gint, a=1;",
+  "GstVideo, a=1;" };
 
-  memcpy (data + 8, text, sizeof (text) - 1);
-  read_bytes (data, sizeof (data));
+TEST_LOOP (wrong_name, G_N_ELEMENTS (wrong_names))
+{
+  g_autoptr (GstBuffer) copy = gst_buffer_new ();
+  gsize size = strlen (wrong_names[__i__]);
+  guint8 data[64] = { 3, 0, 0, 0, size };
+
+  memcpy (data + 8, wrong_names[__i__], size);
+  fail_unless_equals_int (read_metas (copy, data, 8 + size, 0), __i__ > 0);
+  fail_unless_equals_int (
+      gst_buffer_get_n_meta (copy, GST_VIDEO_META_API_TYPE), 0);
 }
 
 /* Writes metas without those that GStreamer serialises: GStreamer also reads
@@ -155,11 +123,9 @@ write_own_metas (void)
   g_autoptr (GstBuffer) buffer = new_buffer ();
   GstReferenceTimestampMeta *reference =
       gst_buffer_get_reference_timestamp_meta (buffer, NULL);
-  GByteArray *metas;
 
   gst_buffer_remove_meta (buffer, &reference->parent);
-  metas = gst_vkgdr_ipc_metas_write (buffer, MAX_METAS);
-  return metas;
+  return gst_vkgdr_ipc_metas_write (buffer, MAX_METAS);
 }
 
 static gboolean leaks;
@@ -273,12 +239,8 @@ TEST_LOOP (planes, G_N_ELEMENTS (frames))
   g_autoptr (GstBuffer) sent = gst_buffer_new ();
   g_autoptr (GstBuffer) received =
       gst_buffer_new_allocate (NULL, MEMORY_SIZE, NULL);
-  GstByteReader reader;
   g_autoptr (GByteArray) metas = NULL;
-  GstVideoInfo info;
 
-  gst_video_info_init (&info);
-  info.interlace_mode = frames[__i__].mode;
   gst_buffer_add_video_meta_full (sent, GST_VIDEO_FRAME_FLAG_NONE,
       frames[__i__].format, frames[__i__].width, frames[__i__].height,
       frames[__i__].n_planes, (gsize *) frames[__i__].offset,
@@ -286,8 +248,8 @@ TEST_LOOP (planes, G_N_ELEMENTS (frames))
   metas = gst_vkgdr_ipc_metas_write (sent, MAX_METAS);
   gst_buffer_append_memory (
       received, gst_allocator_alloc (NULL, MEMORY_SIZE, NULL));
-  gst_byte_reader_init (&reader, metas->data, metas->len);
-  fail_unless_equals_int (gst_vkgdr_ipc_metas_read (received, &info, &reader),
+  fail_unless_equals_int (
+      read_metas (received, metas->data, metas->len, frames[__i__].mode),
       frames[__i__].is_inside);
 }
 
@@ -390,7 +352,7 @@ TEST (serialised)
   const OwnMeta *own;
 
   ((OwnMeta *) gst_buffer_add_meta (buffer, info, NULL))->value = 42;
-  copy = copy_metas (buffer, MAX_METAS);
+  copy = copy_metas (buffer);
   own = (const OwnMeta *) gst_buffer_get_meta (copy, info->api);
   fail_unless (own != NULL && own->value == 42);
 }
@@ -402,8 +364,6 @@ TEST_LOOP (serialised_text, 2)
   g_autoptr (GstBuffer) buffer = new_buffer (), copy = gst_buffer_new ();
   g_autoptr (GByteArray) bytes = g_byte_array_new ();
   guint8 head[8] = { 4 };
-  GstByteReader reader;
-  GstVideoInfo info;
   gboolean ok;
 
   g_byte_array_append (bytes, head, sizeof (head));
@@ -415,10 +375,162 @@ TEST_LOOP (serialised_text, 2)
         &gst_buffer_get_reference_timestamp_meta (buffer, NULL)->parent, bytes);
   fail_unless (ok);
   bytes->data[4] = bytes->len - sizeof (head);
-  gst_video_info_init (&info);
-  gst_byte_reader_init (&reader, bytes->data, bytes->len);
-  fail_if (gst_vkgdr_ipc_metas_read (copy, &info, &reader));
+  fail_if (read_metas (copy, bytes->data, bytes->len, 0));
   fail_unless (gst_buffer_get_custom_meta (copy, CUSTOM) == NULL);
   fail_unless (gst_buffer_get_reference_timestamp_meta (copy, NULL) == NULL);
 }
 #endif
+
+/* --- texts --------------------------------------------------------------- */
+
+static gboolean
+is_safe (const gchar *text)
+{
+  return gst_vkgdr_ipc_text_is_safe (text, strlen (text));
+}
+
+static const struct {
+  const gchar *text, *part; /* which is repeated */
+  gboolean is_safe;
+} texts[] = {
+  { "video/x-raw, format=(string)NV12, width=(int)1920, height=(int)1080, "
+    "framerate=(fraction)30000/1001, colorimetry=(string)bt709",
+      NULL, TRUE },
+  { "video/x-raw(memory:VkgdrMemory), format=(string)RGBA, width=(int)8, "
+    "height=(int)8",
+      NULL, TRUE },
+  { "tensor/strided, dims=(int)< 1, 3, 4, 5 >, type=(string)float32", NULL,
+      TRUE },
+  { "my-meta, list=(int){ 1, 2, 3 }, text=(string)\"[[[ :-( a\\=b\", "
+    "name=(string)\"\\303\\244 \\303\\266\";",
+      NULL, TRUE },
+  { "audio/x-vorbis, streamheader=(buffer)< 0176, 0377 >", NULL, TRUE },
+  { "", NULL, TRUE },
+  { "plain", NULL, TRUE },
+  /* Too deep. */
+  { "video/x-raw, a=", "<" },
+  { "video/x-raw, a=", "{" },
+  { "video/x-raw, a=", "[" },
+  { "video/x-raw, a=", "(structure)[a, b=" },
+  { "video/x-raw, a=", "<\"]\", " },
+  { "video/x-raw, a=", "(structure)\"a\\,\\ b\\=<" },
+  { "video/x-raw, a=", "\"<\"" },
+  { "video/x-raw, a=", "\\\\<" },
+  /* Hidden structures, samples and bytes. */
+  { "video/x-raw, a=(structure)\"\\133\\133\"" },
+  { "video/x-raw, a=(structure)\"\\\\134133\"" },
+  { "video/x-raw, a=(GstSample)\"AA:BB:CC:DD\"" },
+  { "video/x-raw, a=(sample)AA" },
+  { "video/x-raw, a=(string)\xff\xfe" },
+};
+
+TEST_LOOP (texts, G_N_ELEMENTS (texts))
+{
+  const gchar *part = texts[__i__].part;
+  GString *text = g_string_new (texts[__i__].text);
+  guint i;
+
+  for (i = 0; part && i < 30000; i++)
+    g_string_append (text, part);
+  if (part)
+    g_string_append_c (text, '1');
+  fail_unless_equals_int (is_safe (text->str), texts[__i__].is_safe);
+  g_string_free (text, TRUE);
+}
+
+/* Names are never forgotten, so another process may add only so many. */
+TEST (many_names)
+{
+  static const gchar *const forms[] = { "a/b, x%u=1", "x%u, a=1",
+    "a/b; x%u, a=1", "a/b(memory:A, memory:X%u, meta:C), a=1",
+    "a/b, a=(structure)[x%u\\, b=1]",
+    "a/b, a=(structure)\"x%u\\,\\ b\\=1\\;\"" };
+  guint i, f, n[G_N_ELEMENTS (forms)] = { 0 };
+
+  for (i = 0; i < 3000; i++) {
+    g_autofree gchar *text = NULL;
+
+    f = i % G_N_ELEMENTS (forms);
+    text = g_strdup_printf (forms[f], i);
+    n[f] += is_safe (text);
+  }
+  for (f = 0; f < G_N_ELEMENTS (forms); f++)
+    fail_unless (n[f] > 100 && n[f] < 200, "%s: %u", forms[f], n[f]);
+  /* Values are not kept, and known names are always allowed. */
+  g_quark_from_string ("video/x-raw");
+  g_quark_from_string ("format");
+  fail_unless (is_safe ("video/x-raw, format=(string)Something-New"));
+  fail_unless (is_safe ("x0, a=1"));
+}
+
+/* --- tags ---------------------------------------------------------------- */
+
+static GstTagList *
+send_tags (const GstTagList *tags)
+{
+  g_autoptr (GByteArray) bytes = gst_vkgdr_ipc_tags_write (tags, G_MAXUINT32);
+  GstTagList *result;
+
+  result = gst_vkgdr_ipc_tags_read (
+      bytes->data, bytes->len, gst_tag_list_get_scope (tags));
+  return result;
+}
+
+TEST (tags)
+{
+  g_autoptr (GstBuffer) picture = gst_buffer_new_allocate (NULL, 100000, NULL);
+  g_autoptr (GstCaps) caps = gst_caps_from_string ("image/jpeg, width=(int)10");
+  g_autoptr (GstSample) sample = gst_sample_new (picture, caps, NULL,
+      gst_structure_from_string ("GstTagImageInfo, image-type=(int)1;", NULL));
+  GDate *date = g_date_new_dmy (29, 2, 2024);
+  g_autoptr (GstDateTime) time = gst_date_time_new_ym (2026, 11);
+  g_autoptr (GstTagList) tags = gst_tag_list_new (GST_TAG_TITLE, "a=<[{ \"ä\"",
+      GST_TAG_ARTIST, "one", GST_TAG_ARTIST, "two", GST_TAG_TRACK_NUMBER, 7u,
+      GST_TAG_DURATION, G_GUINT64_CONSTANT (1) << 40, GST_TAG_TRACK_GAIN, -1.5,
+      GST_TAG_DATE, date, GST_TAG_DATE_TIME, time, GST_TAG_IMAGE, sample, NULL);
+  g_autoptr (GstTagList) copy = NULL;
+  GstSample *image;
+  g_autofree gchar *text = NULL;
+
+  gst_tag_list_set_scope (tags, GST_TAG_SCOPE_GLOBAL);
+  copy = send_tags (tags);
+  fail_unless (copy != NULL);
+  fail_unless_equals_int (gst_tag_list_n_tags (copy), 8);
+  fail_unless_equals_int (gst_tag_list_get_scope (copy), GST_TAG_SCOPE_GLOBAL);
+  fail_unless_equals_int (gst_tag_list_get_tag_size (copy, GST_TAG_ARTIST), 2);
+  fail_unless (gst_tag_list_get_sample (copy, GST_TAG_IMAGE, &image));
+  fail_unless_equals_int (
+      gst_buffer_get_size (gst_sample_get_buffer (image)), 100000);
+  fail_unless (gst_caps_is_equal (gst_sample_get_caps (image), caps));
+  fail_unless (
+      gst_structure_has_field (gst_sample_get_info (image), "image-type"));
+  gst_sample_unref (image);
+  gst_tag_list_remove_tag (tags, GST_TAG_IMAGE);
+  gst_tag_list_remove_tag (copy, GST_TAG_IMAGE);
+  text = gst_tag_list_to_string (copy);
+  fail_unless (gst_tag_list_is_equal (tags, copy), "%s", text);
+  g_date_free (date);
+}
+
+/* Damaged tags are refused, or have fewer tags; they never crash. */
+TEST (damaged_tags)
+{
+  g_autoptr (GstTagList) tags =
+      gst_tag_list_new (GST_TAG_TITLE, "title", GST_TAG_ALBUM, "album",
+          GST_TAG_TRACK_NUMBER, 7u, GST_TAG_TRACK_GAIN, 1.0, NULL);
+  g_autoptr (GByteArray) bytes = gst_vkgdr_ipc_tags_write (tags, G_MAXUINT32);
+  g_autoptr (GRand) random = g_rand_new_with_seed (1);
+  guint i;
+
+  for (i = 0; i < 20000; i++) {
+    g_autofree guint8 *copy = g_memdup2 (bytes->data, bytes->len);
+    guint size = g_rand_int_range (random, 0, bytes->len + 1);
+    GstTagList *read;
+
+    copy[g_rand_int_range (random, 0, bytes->len)] = g_rand_int (random);
+    copy[g_rand_int_range (random, 0, bytes->len)] = g_rand_int (random);
+    read = gst_vkgdr_ipc_tags_read (copy, size, GST_TAG_SCOPE_STREAM);
+    gst_clear_tag_list (&read);
+  }
+  fail_unless (gst_vkgdr_ipc_tags_write (tags, 20) == NULL);
+}

@@ -5,11 +5,11 @@
 
 #include "ipc-process.h"
 
-#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-#include "util.h"
+#include <sys/wait.h>
+#include <unistd.h>
 
 gchar *test_ipc_path;
 
@@ -19,33 +19,37 @@ gchar *test_ipc_path;
 /* How long the role "slow" uses each frame, in microseconds. */
 #define SLOW (20 * 1000)
 
-/* The maximum of busy-poll, in microseconds. */
-#define MAX_BUSY_POLL (10 * 1000 * 1000)
-
-/* --- in the other process ------------------------------------------------ */
-
 gboolean
-test_ipc_is_whole (GstBuffer *buffer, guint width, guint height)
+test_ipc_is_whole (GstBuffer *buffer)
 {
-  guint number = GST_BUFFER_PTS (buffer) / GST_MSECOND, x, y;
-  gboolean is_whole = TRUE;
+  guint number = GST_BUFFER_PTS (buffer) / GST_MSECOND, i = 0;
   GstMapInfo map;
 
   if (!gst_buffer_map (buffer, &map, GST_MAP_READ))
     return FALSE;
-  for (y = 0; y < height; y++)
-    for (x = 0; x < width; x++)
-      is_whole =
-          is_whole && map.data[y * width + x] == test_frame_byte (number, x, y);
+  while (i < TEST_IPC_WIDTH * TEST_IPC_HEIGHT
+         && map.data[i]
+                == test_frame_byte (
+                    number, i % TEST_IPC_WIDTH, i / TEST_IPC_WIDTH))
+    i++;
   gst_buffer_unmap (buffer, &map);
-  return is_whole;
+  return i == TEST_IPC_WIDTH * TEST_IPC_HEIGHT;
+}
+
+/* --- in the other process ------------------------------------------------ */
+
+static void
+say (const gchar *text)
+{
+  printf ("%s\n", text);
+  fflush (stdout);
 }
 
 /* The same as test_launch (), in a process that is not a test. */
 static GstElement *
-launch (const gchar *format, const gchar *path, guint number)
+launch (const gchar *format, const gchar *path)
 {
-  g_autofree gchar *text = g_strdup_printf (format, path, number);
+  g_autofree gchar *text = g_strdup_printf (format, path);
   GError *error = NULL;
   GstElement *pipeline = gst_parse_launch (text, &error);
 
@@ -54,81 +58,57 @@ launch (const gchar *format, const gchar *path, guint number)
   return pipeline;
 }
 
-static void
-look_at (GstBuffer *buffer, gboolean is_slow, TestIpcReport *report)
+/* Returns the number of a frame, and ends the process if it is not whole. */
+static guint
+check_frame (GstSample *sample)
 {
+  GstBuffer *buffer = gst_sample_get_buffer (sample);
   guint number = GST_BUFFER_PTS (buffer) / GST_MSECOND;
-  gboolean is_whole =
-      test_ipc_is_whole (buffer, TEST_IPC_WIDTH, TEST_IPC_HEIGHT);
 
-  if (is_slow) {
-    g_usleep (SLOW);
-    is_whole =
-        is_whole && test_ipc_is_whole (buffer, TEST_IPC_WIDTH, TEST_IPC_HEIGHT);
-  }
-  report->torn += !is_whole;
-  if (report->frames == 0)
-    report->first = number;
-  else
-    report->unordered += number <= report->last;
-  report->last = number;
-  report->frames++;
+  if (!test_ipc_is_whole (buffer))
+    g_error ("frame %u is not whole", number);
+  return number;
 }
 
-static void
-find_end (GstElement *pipeline, TestIpcReport *report)
-{
-  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
-  GstMessage *message =
-      gst_bus_timed_pop_filtered (bus, GST_SECOND, GST_MESSAGE_ERROR);
-  GError *error = NULL;
-
-  if (message) {
-    gst_message_parse_error (message, &error, NULL);
-    g_strlcpy (report->end, error->message, sizeof (report->end));
-    g_error_free (error);
-    gst_message_unref (message);
-  } else {
-    g_strlcpy (report->end, "eos", sizeof (report->end));
-  }
-}
-
-/* The role "busy" does not sleep while it waits for frames. The role "holder"
- * keeps the first frame until the end, and checks it then. */
 static int
 be_client (const gchar *role, const gchar *path)
 {
-  GstElement *pipeline = launch (
-      "vkgdripcsrc socket-path=%s busy-poll=%u ! appsink name=sink sync=false "
-      "max-buffers=1",
-      path, strcmp (role, "busy") == 0 ? MAX_BUSY_POLL : 0);
+  GstElement *pipeline = launch ("vkgdripcsrc socket-path=%s ! appsink "
+                                 "name=sink sync=false max-buffers=1",
+      path);
   GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
-  gboolean is_slow = strcmp (role, "slow") == 0;
-  TestIpcReport report = { 0 };
+  guint frames = 0, first = 0, last = 0, number;
   GstSample *sample, *kept = NULL;
+  GstMessage *message;
+  GError *error = NULL;
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   while ((sample = gst_app_sink_pull_sample (GST_APP_SINK (sink)))) {
-    look_at (gst_sample_get_buffer (sample), is_slow, &report);
-    if (report.frames == 1) {
-      printf ("first\n");
-      fflush (stdout);
+    number = check_frame (sample);
+    if (strcmp (role, "slow") == 0) {
+      g_usleep (SLOW);
+      check_frame (sample);
     }
-    if (!kept && strcmp (role, "holder") == 0)
-      kept = gst_sample_ref (sample);
+    if (frames++ == 0) {
+      first = number;
+      say ("first");
+      if (strcmp (role, "holder") == 0)
+        kept = gst_sample_ref (sample);
+    } else if (number <= last) {
+      g_error ("frame %u comes after frame %u", number, last);
+    }
+    last = number;
     gst_sample_unref (sample);
   }
-  find_end (pipeline, &report);
+  message = gst_bus_timed_pop_filtered (
+      GST_ELEMENT_BUS (pipeline), GST_SECOND, GST_MESSAGE_ERROR);
+  if (message)
+    gst_message_parse_error (message, &error, NULL);
   if (kept)
-    report.torn += !test_ipc_is_whole (
-        gst_sample_get_buffer (kept), TEST_IPC_WIDTH, TEST_IPC_HEIGHT);
+    check_frame (kept);
   g_clear_pointer (&kept, gst_sample_unref);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (sink);
-  gst_object_unref (pipeline);
-  printf ("frames=%u torn=%u unordered=%u first=%u last=%u end=%s\n",
-      report.frames, report.torn, report.unordered, report.first, report.last,
-      report.end);
+  printf ("%u %u %u %s\n", frames, first, last, error ? error->message : "eos");
   fflush (stdout);
   return 0;
 }
@@ -136,28 +116,26 @@ be_client (const gchar *role, const gchar *path)
 static int
 be_server (const gchar *path)
 {
-  GstElement *pipeline = launch ("testframes buffers=%2$u ! " TEST_IPC_CAPS
-                                 " ! vkgdripcsink socket-path=%1$s",
-      path, 16);
+  GstElement *pipeline = launch ("testframes buffers=16 ! " TEST_IPC_CAPS
+                                 " ! vkgdripcsink socket-path=%s",
+      path);
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   gst_element_get_state (pipeline, NULL, NULL, GST_CLOCK_TIME_NONE);
-  printf ("playing\n");
-  fflush (stdout);
+  say ("playing");
   g_usleep (60 * G_USEC_PER_SEC);
   return 1; /* this process is going to be killed */
 }
 
-/* Plays the role of this process, and returns its exit status, or -1 if it has
- * no role. Must be called before gst_check_init (). */
-static gint
-play_role (int *argc, char ***argv)
+/* The main () of all test programs that start other processes. */
+int
+main (int argc, char **argv)
 {
   const gchar *role = g_getenv (ROLE), *path = g_getenv (PATH);
 
   if (!role)
-    return -1;
-  gst_init (argc, argv);
+    return test_main (argc, argv);
+  gst_init (&argc, &argv);
   test_frames_register ();
   return strcmp (role, "server") == 0 ? be_server (path)
                                       : be_client (role, path);
@@ -165,47 +143,19 @@ play_role (int *argc, char ***argv)
 
 /* --- in the test --------------------------------------------------------- */
 
-static GSubprocess *
-start (const gchar *const *prefix, const gchar *role)
-{
-  GSubprocessLauncher *launcher =
-      g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDOUT_PIPE);
-  g_autoptr (GPtrArray) arguments = g_ptr_array_new ();
-  g_autofree gchar *self = g_file_read_link ("/proc/self/exe", NULL);
-  GSubprocess *process;
-  GError *error = NULL;
-
-  while (prefix && *prefix)
-    g_ptr_array_add (arguments, (gpointer) *prefix++);
-  g_ptr_array_add (arguments, self);
-  g_ptr_array_add (arguments, NULL);
-  g_subprocess_launcher_setenv (launcher, ROLE, role, TRUE);
-  g_subprocess_launcher_setenv (launcher, PATH, test_ipc_path, TRUE);
-  process = g_subprocess_launcher_spawnv (
-      launcher, (const gchar *const *) arguments->pdata, &error);
-  fail_unless (process != NULL, "%s", error ? error->message : "");
-  g_object_unref (launcher);
-  return process;
-}
-
 GSubprocess *
 test_ipc_start (const gchar *role)
 {
-  return start (NULL, role);
-}
+  g_autoptr (GSubprocessLauncher) launcher =
+      g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDOUT_PIPE);
+  g_autofree gchar *self = g_file_read_link ("/proc/self/exe", NULL);
+  GSubprocess *process;
 
-GSubprocess *
-test_ipc_start_apart (const gchar *role)
-{
-  static const gchar *const unshare[] = { "unshare", "--pid", "--fork",
-    "--mount-proc", "--kill-child", NULL };
-  GSubprocess *probe =
-      g_subprocess_new (G_SUBPROCESS_FLAGS_STDERR_SILENCE, NULL, "unshare",
-          "--pid", "--fork", "--mount-proc", "--kill-child", "true", NULL);
-  gboolean can = probe && g_subprocess_wait_check (probe, NULL, NULL);
-
-  g_clear_object (&probe);
-  return can ? start (unshare, role) : NULL;
+  g_subprocess_launcher_setenv (launcher, ROLE, role, TRUE);
+  g_subprocess_launcher_setenv (launcher, PATH, test_ipc_path, TRUE);
+  process = g_subprocess_launcher_spawn (launcher, NULL, self, NULL);
+  fail_unless (process != NULL);
+  return process;
 }
 
 gchar *
@@ -230,16 +180,11 @@ test_ipc_finish (GSubprocess *process, const gchar *end)
     g_free (line);
     line = test_ipc_read_line (process);
   }
-  fail_unless_equals_int (
-      sscanf (line,
-          "frames=%u torn=%u unordered=%u first=%u last=%u end=%511[^\n]",
-          &report.frames, &report.torn, &report.unordered, &report.first,
-          &report.last, report.end),
-      6);
-  fail_unless (g_subprocess_wait (process, NULL, NULL));
-  fail_unless (g_subprocess_get_if_exited (process));
-  fail_unless (report.torn == 0 && report.unordered == 0
-                   && strstr (report.end, end) != NULL,
+  fail_unless (g_subprocess_wait_check (process, NULL, NULL), "%s", line);
+  fail_unless (
+      sscanf (line, "%u %u %u", &report.frames, &report.first, &report.last)
+              == 3
+          && strstr (line, end),
       "%s", line);
   g_object_unref (process);
   return report;
@@ -253,73 +198,71 @@ test_ipc_kill (GSubprocess *process)
   g_object_unref (process);
 }
 
-static gchar *
-make_path (void)
+static int
+find_window (void)
 {
-  g_autofree gchar *folder = g_dir_make_tmp ("vkgdr-ipc-XXXXXX", NULL);
-  gchar *path;
+  g_autoptr (GstVkgdrContext) context = gst_vkgdr_context_new (-1, NULL);
+  g_autoptr (GstStructure) device =
+      context ? gst_vkgdr_context_describe (context) : NULL;
+  gboolean has_window = FALSE;
 
-  fail_unless (folder != NULL);
-  path = g_build_filename (folder, "socket", NULL);
-  return path;
+  if (!device || !gst_structure_get_boolean (device, "has-window", &has_window))
+    return EXIT_FAILURE;
+  return has_window ? EXIT_SUCCESS : 77;
 }
 
-static void
-remove_path (gchar *path)
+void
+test_ipc_require_window (void)
 {
-  g_autofree gchar *folder = g_path_get_dirname (path);
+  int status = EXIT_FAILURE;
+  pid_t child = fork (); /* see test_require_software () */
 
-  remove (path);
-  remove (folder);
-  g_free (path);
+  if (child == 0)
+    _exit (find_window ());
+  if (waitpid (child, &status, 0) != child || status != 0)
+    exit (WIFEXITED (status) ? WEXITSTATUS (status) : EXIT_FAILURE);
 }
 
 void
 test_ipc_setup (void)
 {
+  g_autofree gchar *folder = g_dir_make_tmp ("vkgdr-ipc-XXXXXX", NULL);
+
   if (g_getenv ("VKGDR_DEBUG"))
     test_setup ();
   else
     test_setup_bar ();
   test_frames_register ();
-  test_ipc_path = make_path ();
+  fail_unless (folder != NULL);
+  test_ipc_path = g_build_filename (folder, "socket", NULL);
 }
 
 void
 test_ipc_teardown (void)
 {
-  g_clear_pointer (&test_ipc_path, remove_path);
+  g_autofree gchar *folder = g_path_get_dirname (test_ipc_path);
+
+  remove (test_ipc_path);
+  remove (folder);
+  g_clear_pointer (&test_ipc_path, g_free);
   test_teardown ();
 }
 
-gboolean
-test_ipc_cannot_export (void)
-{
-  if (test_has_window ())
-    return FALSE;
-  g_print ("skipped: without a window, memory cannot be exported here\n");
-  return TRUE;
-}
-
 GstElement *
-test_ipc_new_server (
-    const gchar *source, const gchar *properties, GstElement **ipc)
+test_ipc_new_server (const gchar *source, const gchar *properties)
 {
   GstElement *pipeline = test_launch (
       "%s ! " TEST_IPC_CAPS " ! vkgdripcsink name=ipc socket-path=%s %s",
       source, test_ipc_path, properties);
+
   test_set_context (pipeline, test_context);
-  *ipc = gst_bin_get_by_name (GST_BIN (pipeline), "ipc");
-  gst_element_set_state (pipeline, GST_STATE_PAUSED);
-  fail_unless (gst_element_get_state (pipeline, NULL, NULL, 10 * GST_SECOND)
-               == GST_STATE_CHANGE_SUCCESS);
+  test_preroll (pipeline);
   return pipeline;
 }
 
 void
-test_ipc_stop_server (GstElement *pipeline, GstElement *ipc)
+test_ipc_stop_server (GstElement *pipeline)
 {
-  gst_object_unref (ipc);
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
 }
@@ -337,30 +280,4 @@ void
 test_ipc_wait_clients (GstElement *element, guint n)
 {
   test_wait_for (count_clients (element) == n);
-}
-
-guint64
-test_ipc_stat (GstElement *element, const gchar *name)
-{
-  g_autoptr (GstStructure) stats = NULL;
-  guint64 value = 0;
-
-  g_object_get (element, "stats", &stats, NULL);
-  fail_unless (gst_structure_get_uint64 (stats, name, &value), "%s", name);
-  return value;
-}
-
-void
-test_ipc_wait_stat (GstElement *element, const gchar *name, guint64 value)
-{
-  test_wait_for (test_ipc_stat (element, name) == value);
-}
-
-/* The main () of all test programs that start other processes. */
-int
-main (int argc, char **argv)
-{
-  gint status = play_role (&argc, &argv);
-
-  return status >= 0 ? status : test_main (argc, argv);
 }
