@@ -56,6 +56,9 @@ test_assert_error_says (GError **error, gint code, const gchar *parts)
   g_clear_error (error);
 }
 
+/* The same, with any message. */
+#define test_assert_error(error, code) test_assert_error_says (error, code, "")
+
 G_END_DECLS
 
 #endif /* __TEST_BYTES_H__ */

@@ -194,8 +194,10 @@ tells_of_the_device (const gchar *text)
   return strstr (text, "No NVIDIA GPU") || strstr (text, "Buffers are staged");
 }
 
-gchar *
-test_pop_message (GstBus *bus, GstMessageType type, guint ms)
+/* Returns the text of the next message of @type within @ms milliseconds, which
+ * the caller frees, or NULL. */
+static gchar *
+pop_message (GstBus *bus, GstMessageType type, guint ms)
 {
   GstMessageType types =
       type == GST_MESSAGE_INFO ? type | GST_MESSAGE_WARNING : type;
@@ -220,7 +222,7 @@ test_pop_message (GstBus *bus, GstMessageType type, guint ms)
 void
 test_assert_message (GstBus *bus, GstMessageType type, const gchar *parts)
 {
-  g_autofree gchar *text = test_pop_message (bus, type, 20000);
+  g_autofree gchar *text = pop_message (bus, type, 20000);
 
   fail_unless (text != NULL, "there is no message");
   test_assert_contains (text, parts);
@@ -229,7 +231,7 @@ test_assert_message (GstBus *bus, GstMessageType type, const gchar *parts)
 void
 test_assert_no_message (GstBus *bus, GstMessageType type)
 {
-  g_autofree gchar *text = test_pop_message (bus, type, 0);
+  g_autofree gchar *text = pop_message (bus, type, 0);
 
   fail_unless (text == NULL, "%s", text);
 }

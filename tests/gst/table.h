@@ -73,12 +73,9 @@ guint8 *test_push (
 /* Returns a bus for the messages of @element, which is in no pipeline. */
 GstBus *test_add_bus (GstElement *element);
 
-/* Returns the text of the next error, warning or info on @bus within @ms
- * milliseconds, which the caller frees, or NULL. Messages that tell of the
- * device are ignored. Fails the test if a warning comes before an info. */
-gchar *test_pop_message (GstBus *bus, GstMessageType type, guint ms);
-
-/* Fails the test unless there is such a message, which contains @parts. */
+/* Fails the test unless there is a message of @type, an error, warning or info,
+ * whose text contains @parts. Messages that tell of the device are ignored. A
+ * warning may not come before an info. */
 void test_assert_message (GstBus *bus, GstMessageType type, const gchar *parts);
 
 /* Fails the test if there is such a message. */

@@ -21,7 +21,7 @@ test_context_new (void)
   GError *error = NULL;
   GstVkgdrContext *context = gst_vkgdr_context_new (-1, &error);
 
-  fail_unless (context != NULL, "%s", error ? error->message : "");
+  g_assert_no_error (error);
   return context;
 }
 
@@ -49,20 +49,6 @@ test_setup (void)
   test_context = test_context_new ();
 }
 
-/* A machine may have no window. If it should have one, this explains why tests
- * fail. */
-static void
-say_why_there_is_no_window (void)
-{
-  g_autoptr (GstStructure) device = gst_vkgdr_context_describe (test_context);
-  gboolean has_window = FALSE;
-
-  gst_structure_get (device, "has-window", G_TYPE_BOOLEAN, &has_window, NULL);
-  if (!has_window)
-    g_printerr ("the device has no window: %s\n",
-        gst_structure_get_string (device, "window-reason"));
-}
-
 gboolean
 test_hides_vulkan (void)
 {
@@ -81,7 +67,6 @@ test_setup_bar (void)
 {
   test_set_debug ("bar");
   test_setup ();
-  say_why_there_is_no_window ();
 }
 
 void
@@ -146,7 +131,7 @@ test_harness_parse (const gchar *description)
   GError *error = NULL;
   GstElement *bin = gst_parse_bin_from_description (description, TRUE, &error);
 
-  fail_unless (bin != NULL, "%s", error ? error->message : "");
+  g_assert_no_error (error);
   return test_harness_new (bin);
 }
 
@@ -165,9 +150,7 @@ test_stat (GstElement *element, const gchar *field)
 guint64
 test_stat_of (GstElement *bin, const gchar *name, const gchar *field)
 {
-  g_autoptr (GstElement) element = gst_bin_get_by_name (GST_BIN (bin), name);
-
-  return test_stat (element, field);
+  return test_stat (test_find (bin, name), field);
 }
 
 GstVkgdrAllocator *
@@ -176,31 +159,24 @@ test_allocator (void)
   return gst_vkgdr_context_get_allocator (test_context);
 }
 
-#define AGAIN "TEST_AGAIN"
-
 const gchar *
 test_again (void)
 {
-  return g_getenv (AGAIN);
+  return g_getenv ("TEST_AGAIN");
 }
 
 void
 test_run_again (const gchar *name, const gchar *value)
 {
-  gchar *arguments[] = { g_file_read_link ("/proc/self/exe", NULL), NULL };
-  gchar **environment = g_environ_setenv (g_get_environ (), AGAIN, value, TRUE);
+  g_autofree gchar *program = g_file_read_link ("/proc/self/exe", NULL);
+  g_autofree gchar *command = g_strdup_printf (
+      "env CK_FORK=no GST_CHECKS=%s TEST_AGAIN=%s %s", name, value, program);
   GError *error = NULL;
   gint status = -1;
 
-  environment = g_environ_setenv (environment, "CK_FORK", "no", TRUE);
-  environment = g_environ_setenv (environment, "GST_CHECKS", name, TRUE);
-  fail_unless (arguments[0] != NULL);
-  g_spawn_sync (NULL, arguments, environment, G_SPAWN_DEFAULT, NULL, NULL, NULL,
-      NULL, &status, &error);
-  fail_unless (!error, "%s", error ? error->message : "");
+  g_spawn_command_line_sync (command, NULL, NULL, &status, &error);
+  g_assert_no_error (error);
   fail_unless_equals_int (status, 0);
-  g_strfreev (environment);
-  g_free (arguments[0]);
 }
 
 GstVkgdrStream *
@@ -209,7 +185,7 @@ test_stream_new (GstVkgdrContext *context)
   GError *error = NULL;
   GstVkgdrStream *stream = gst_vkgdr_stream_new (context, &error);
 
-  fail_unless (stream != NULL, "%s", error ? error->message : "");
+  g_assert_no_error (error);
   return stream;
 }
 
@@ -298,9 +274,9 @@ test_function_new (GstVkgdrContext *context, const gchar *source)
       gst_vkgdr_module_new_from_source (context, source, "test", &error);
   GstVkgdrFunction *function;
 
-  fail_unless (module != NULL, "%s", error ? error->message : "");
+  g_assert_no_error (error);
   function = gst_vkgdr_module_get_function (module, NULL, &error);
-  fail_unless (function != NULL, "%s", error ? error->message : "");
+  g_assert_no_error (error);
   return function;
 }
 
@@ -312,7 +288,7 @@ test_memory_new (GstVkgdrContext *context, gsize size)
   GError *error = NULL;
   GstMemory *memory = gst_vkgdr_allocator_alloc (allocator, size, &error);
 
-  fail_unless (memory != NULL, "%s", error ? error->message : "");
+  g_assert_no_error (error);
   return memory;
 }
 
@@ -391,8 +367,8 @@ test_device_bytes (GstMemory *memory)
   GError *error = NULL;
 
   test_download (memory, data, stream);
-  fail_unless (gst_vkgdr_stream_synchronize (stream, &error), "%s",
-      error ? error->message : "");
+  gst_vkgdr_stream_synchronize (stream, &error);
+  g_assert_no_error (error);
   return data;
 }
 
@@ -472,14 +448,6 @@ test_assert_says (GError *error, const gchar *parts)
   g_error_free (error);
 }
 
-void
-test_assert_error (GError **error, gint code)
-{
-  fail_unless (g_error_matches (*error, GST_VKGDR_ERROR, code), "%s",
-      *error ? (*error)->message : "there is no error");
-  g_clear_error (error);
-}
-
 guint
 test_count_fds (void)
 {
@@ -492,36 +460,16 @@ test_count_fds (void)
   return n;
 }
 
-/* Returns a list of the open file descriptors and what they refer to. */
-static gchar *
-list_fds (void)
-{
-  GDir *dir = g_dir_open ("/proc/self/fd", 0, NULL);
-  GString *list = g_string_new (NULL);
-  const gchar *name;
-
-  while ((name = g_dir_read_name (dir))) {
-    g_autofree gchar *path = g_build_filename ("/proc/self/fd", name, NULL);
-    g_autofree gchar *target = g_file_read_link (path, NULL);
-
-    g_string_append_printf (list, "\n  %s %s", name, target ? target : "");
-  }
-  g_dir_close (dir);
-  return g_string_free (list, FALSE);
-}
-
 void
 test_assert_fds (guint expected)
 {
+  g_autofree gchar *list = g_strdup_printf ("ls -l /proc/%d/fd", getpid ());
   gint64 deadline = g_get_monotonic_time () + 20 * G_TIME_SPAN_SECOND;
-  guint n;
 
-  /* A thread may have opened a file for a moment. */
-  while (
-      (n = test_count_fds ()) > expected && g_get_monotonic_time () < deadline)
+  while (test_count_fds () > expected && g_get_monotonic_time () < deadline)
     g_usleep (1000);
-  fail_unless (n <= expected, "%u file descriptors, not %u:%s", n, expected,
-      list_fds ());
+  if (test_count_fds () > expected)
+    fail ("not %u file descriptors: %d", expected, system (list));
 }
 
 GstElement *
@@ -565,16 +513,6 @@ test_preroll (GstElement *pipeline)
       GST_STATE_CHANGE_SUCCESS);
 }
 
-static void
-fail_with_message (GstMessage *message)
-{
-  GError *error = NULL;
-  gchar *debug = NULL;
-
-  gst_message_parse_error (message, &error, &debug);
-  fail ("%s (%s)", error->message, debug ? debug : "");
-}
-
 /* Plays until the end or until an error, which it returns. */
 static GError *
 play_until_result (GstElement *pipeline)
@@ -598,7 +536,7 @@ test_play_on (GstElement *pipeline)
 {
   GError *error = play_until_result (pipeline);
 
-  fail_unless (error == NULL, "%s", error ? error->message : "");
+  g_assert_no_error (error);
 }
 
 GError *
@@ -644,7 +582,7 @@ test_play (GstElement *pipeline)
 {
   GError *error = test_play_result (pipeline);
 
-  fail_unless (error == NULL, "%s", error ? error->message : "");
+  g_assert_no_error (error);
 }
 
 GPtrArray *
@@ -652,24 +590,16 @@ test_play_buffers (GstElement *pipeline)
 {
   GPtrArray *buffers =
       g_ptr_array_new_with_free_func ((GDestroyNotify) gst_buffer_unref);
-  g_autoptr (GstElement) sink =
-      gst_bin_get_by_name (GST_BIN (pipeline), "sink");
-  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
-  GstMessage *message;
+  GstAppSink *sink = GST_APP_SINK (test_find (pipeline, "sink"));
   GstSample *sample;
 
   g_object_set (sink, "sync", FALSE, NULL);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  while ((sample = gst_app_sink_try_pull_sample (
-              GST_APP_SINK (sink), 50 * GST_SECOND))) {
+  while ((sample = gst_app_sink_try_pull_sample (sink, 50 * GST_SECOND))) {
     g_ptr_array_add (buffers, gst_buffer_ref (gst_sample_get_buffer (sample)));
     gst_sample_unref (sample);
   }
-  message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
-  if (message)
-    fail_with_message (message);
-  fail_unless (gst_app_sink_is_eos (GST_APP_SINK (sink)));
-  gst_element_set_state (pipeline, GST_STATE_NULL);
+  test_play (pipeline);
   return buffers;
 }
 
@@ -941,10 +871,5 @@ is_pending (GstElement *filter)
 void
 test_settle (GstElement *filter)
 {
-  gint64 deadline = g_get_monotonic_time () + 60 * G_TIME_SPAN_SECOND;
-
-  while (is_pending (filter)) {
-    fail_unless (g_get_monotonic_time () < deadline, "it stays pending");
-    g_usleep (1000);
-  }
+  test_wait_for (!is_pending (filter));
 }
