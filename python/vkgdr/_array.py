@@ -11,7 +11,7 @@ from ._constants import address_mode as _address_mode
 from ._constants import filter_mode as _filter_mode
 from ._context import Context, ContextDependent, bare
 from ._cuda import (
-    CONVERTERS, INVALID_VALUE, Handle, LogicError, call, cu, error, get, handle_of, host_range,
+    CONVERTERS, INVALID_VALUE, Handle, LogicError, also_named, call, cu, error, get, handle_of, host_range,
     pointer, uint,
 )
 from ._library import fields
@@ -175,10 +175,10 @@ class Memcpy3DPeer(Memcpy3D):
     _FUNCTION = "cuMemcpy3DPeer"
 
     def set_src_context(self, ctx: Context) -> None:
-        self._src_context = ctx.handle
+        self._src_context = CONVERTERS["C"](ctx)
 
     def set_dst_context(self, ctx: Context) -> None:
-        self._dst_context = ctx.handle
+        self._dst_context = CONVERTERS["C"](ctx)
 
 
 class _Reference(Handle):
@@ -249,6 +249,8 @@ class TextureReference(_Reference, ContextDependent):
     get_format = call("cuTexRefGetFormat", "self", "ii",
                       lambda found: (array_format(found[0]), found[1]))
 
+
+CONVERTERS["T"] = handle_of(TextureReference)
 
 _FORMATS = {
     np.dtype(name): getattr(array_format, constant)
@@ -335,6 +337,7 @@ def gpuarray_to_array(gpuarray: Any, order: str, allowSurfaceBind: bool = False)
                      surface=allowSurfaceBind, on_device=True)
 
 
+@also_named(ndarray="matrix")
 def make_multichannel_2d_array(matrix: Any, order: str) -> Array:
     """An Array of several channels. The matrix is height, width, channels with order
     "C", and channels, width, height with "F".

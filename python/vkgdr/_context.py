@@ -258,7 +258,7 @@ class Device(Handle):
     count = staticmethod(call("cuDeviceGetCount", "", "i"))
     total_memory = call("cuDeviceTotalMem", "self", "z")
     can_access_peer = call("cuDeviceCanAccessPeer", "self, dev", "i", bool,
-                           uses="self.handle, dev.handle")
+                           uses="self, dev")
 
     def _text(self, function: str) -> str:
         buffer = ctypes.create_string_buffer(1024)
@@ -321,6 +321,9 @@ def get_ipc_handle(function: str, devptr: Any) -> bytearray:
     handle = IpcHandle()
     getattr(cu, function)(ctypes.byref(handle), devptr)
     return bytearray(handle)
+
+
+CONVERTERS["V"] = handle_of(Device)
 
 
 class Stream(ContextDependent):

@@ -84,12 +84,12 @@ class IpcHandle(ctypes.Structure):
 
 
 # Functions, the version of their symbol, and their arguments. S is a stream, X an
-# IpcHandle; A, C and E are an Array, a Context and an Event of this package.
+# IpcHandle; A, C, E, T and V are an Array, Context, Event, TextureReference and Device.
 _PROTOTYPES = """
 cuGetErrorString iP  cuDriverGetVersion P  cuInit I
 cuDeviceGetCount P  cuDeviceGet Pi  cuDeviceGetByPCIBusId Ps  cuDeviceGetName Pii
 cuDeviceGetPCIBusId Pii  cuDeviceTotalMem_v2 Pi  cuDeviceGetAttribute Pii
-cuDeviceCanAccessPeer Pii  cuDevicePrimaryCtxRetain Pi  cuDevicePrimaryCtxRelease_v2 i
+cuDeviceCanAccessPeer PVV  cuDevicePrimaryCtxRetain Pi  cuDevicePrimaryCtxRelease_v2 i
 cuCtxCreate_v2 PIi  cuCtxAttach PI  cuCtxDetach P  cuCtxPushCurrent_v2 P
 cuCtxPopCurrent_v2 P  cuCtxGetCurrent P  cuCtxGetDevice P  cuCtxSynchronize -
 cuCtxSetLimit iz  cuCtxGetLimit Pi  cuCtxGetCacheConfig P  cuCtxSetCacheConfig i
@@ -123,7 +123,7 @@ cuTexRefSetAddress_v2 PPDz  cuTexRefSetAddress2D_v3 PPDz  cuTexRefGetAddress_v2 
 cuTexRefSetFormat Pii  cuTexRefGetFormat PPP  cuTexRefSetAddressMode Pii
 cuTexRefGetAddressMode PPi  cuTexRefSetFilterMode Pi  cuTexRefGetFilterMode PP
 cuTexRefSetFlags PI  cuTexRefGetFlags PP  cuSurfRefSetArray PAI  cuSurfRefGetArray PP
-cuParamSetTexRef PiP
+cuParamSetTexRef PiT
 cuModuleLoad Ps  cuModuleLoadData PP  cuModuleLoadDataEx PPIPP  cuModuleUnload P
 cuModuleGetFunction PPs  cuModuleGetGlobal_v2 PPPs  cuModuleGetTexRef PPs
 cuModuleGetSurfRef PPs
@@ -178,7 +178,8 @@ class _Driver:
             if function is None:
                 raise error(name, NOT_SUPPORTED, "this version of CUDA does not have it any more")
             function.argtypes = types(
-                arguments, X=IpcHandle, **dict.fromkeys("SACE", ctypes.c_void_p))
+                arguments, X=IpcHandle, V=ctypes.c_int,
+                **dict.fromkeys("SACET", ctypes.c_void_p))
             self._raw[name] = function
         return function
 
@@ -253,7 +254,8 @@ def host_range(source: Any, is_target: bool = False, has_gaps: bool = False) -> 
 
     view = memoryview(source)
     if is_target and view.readonly:
-        raise BufferError(f"this {type(source).__name__} cannot be written")
+        kind = ValueError if isinstance(source, np.ndarray) else BufferError  # as NumPy
+        raise kind(f"this {type(source).__name__} cannot be written")
     if not (view.contiguous or has_gaps):
         raise ValueError(f"this {type(source).__name__} is not contiguous: make a copy of it")
     return np.asarray(view).__array_interface__["data"][0], view.nbytes

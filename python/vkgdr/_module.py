@@ -323,7 +323,7 @@ class Function(Handle):
     set_shared_config = call("cuFuncSetSharedMemConfig", "self, sc")
     # Makes a texture available to the kernel.
     param_set_texref = call("cuParamSetTexRef", "self, texref",
-                            uses=f"self.handle, {TR_DEFAULT}, texref.handle")
+                            uses=f"self.handle, {TR_DEFAULT}, texref")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

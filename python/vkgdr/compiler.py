@@ -97,7 +97,8 @@ def _include_folders(include_dirs: Sequence[str]) -> List[str]:
     spec = find_spec("pycuda")
     if spec is not None and spec.origin:
         folders.append(os.path.join(os.path.dirname(spec.origin), "cuda"))
-    folders += [os.path.join(folder, "include") for folder in _nvrtc.cuda_folders()]
+    folders += [os.path.join(folder, include) for folder in _nvrtc.cuda_folders()
+                for include in ("include", "include/cccl")]
     return [folder for folder in folders if os.path.isdir(folder)]
 
 
@@ -153,7 +154,7 @@ def compile(  # noqa: A001 # PyCUDA's name
         _keep_files(source, image, target)
     if not image:
         raise driver.CompileError(
-            "the compilation of kernel.cu failed", ["nvrtc", *words, "kernel.cu"], stderr=log)
+            "the compilation of kernel.cu failed", ["nvrtc", *words, "kernel.cu"], "", log)
     if log:
         warnings.warn(f"The CUDA compiler succeeded, but said the following:\n{log}", stacklevel=2)
     if path is not None:

@@ -6,10 +6,14 @@
  * with it. The functions that destroy them are in their own files.
  */
 
+#include <string.h>
+
 #include "private.h"
 
 /* The default stack size in bytes of a kernel's thread on a GPU. */
-#define DEFAULT_STACK_SIZE 1024
+/* The limits of a GPU: of a thread's stack, the buffer of printf(), and the
+ * heap of malloc(), in bytes. */
+static const size_t default_limits[] = { 1024, 1 << 20, 8 << 20 };
 
 typedef struct {
   CUcontext context;
@@ -28,7 +32,7 @@ context_start_locked (CUcontext context)
 {
   sc_handle_add_locked (&context->handle, SC_KIND_CONTEXT, context);
   context->error = CUDA_SUCCESS;
-  context->stack_size = DEFAULT_STACK_SIZE;
+  memcpy (context->limits, default_limits, sizeof default_limits);
   context->attached = 0;
   context->null_stream = sc_stream_new_locked (context, false);
   if (context->null_stream == NULL) {

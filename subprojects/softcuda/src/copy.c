@@ -425,6 +425,17 @@ cuMemcpyAtoD_v2 (CUdeviceptr dst, CUarray src, size_t offset, size_t size)
 }
 
 CUresult
+cuMemcpyAtoA_v2 (
+    CUarray dst, size_t dst_offset, CUarray src, size_t src_offset, size_t size)
+{
+  rows_end to = { CU_MEMORYTYPE_ARRAY, NULL, 0, dst, dst_offset, 0, 0 };
+  rows_end from = { CU_MEMORYTYPE_ARRAY, NULL, 0, src, src_offset, 0, 0 };
+
+  SC_ENTER (cuMemcpyAtoA);
+  return copy_rows (&to, &from, size, 1, NULL, true);
+}
+
+CUresult
 cuMemcpy2D_v2 (const CUDA_MEMCPY2D *copy)
 {
   SC_ENTER (cuMemcpy2D);

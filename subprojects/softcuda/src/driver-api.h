@@ -117,7 +117,11 @@ typedef enum CUfunction_attribute_enum {
   CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES = 2,
   CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
   CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
-  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+  CU_FUNC_ATTRIBUTE_PTX_VERSION = 5,
+  CU_FUNC_ATTRIBUTE_BINARY_VERSION = 6,
+  CU_FUNC_ATTRIBUTE_CACHE_MODE_CA = 7,
+  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+  CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 9
 } CUfunction_attribute;
 
 typedef enum CUpointer_attribute_enum {
@@ -210,6 +214,7 @@ typedef enum {
 #define CU_EVENT_BLOCKING_SYNC 1u
 #define CU_EVENT_DISABLE_TIMING 2u
 #define CU_MEMHOSTALLOC_PORTABLE 1u
+#define CU_MEMHOSTALLOC_DEVICEMAP 2u
 #define CU_MEMHOSTREGISTER_PORTABLE 1u
 
 typedef struct CUDA_MEMCPY2D_st {
@@ -336,7 +341,11 @@ typedef enum CUdriverProcAddressQueryResult_enum {
 #define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *) 1)
 #define CU_LAUNCH_PARAM_BUFFER_SIZE ((void *) 2)
 
-typedef enum CUlimit_enum { CU_LIMIT_STACK_SIZE = 0 } CUlimit;
+typedef enum CUlimit_enum {
+  CU_LIMIT_STACK_SIZE = 0,
+  CU_LIMIT_PRINTF_FIFO_SIZE = 1,
+  CU_LIMIT_MALLOC_HEAP_SIZE = 2
+} CUlimit;
 
 typedef enum CUarray_format_enum {
   CU_AD_FORMAT_UNSIGNED_INT8 = 0x01,
@@ -631,6 +640,9 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
       (CUarray dst, size_t offset, CUdeviceptr src, size_t size)) \
   X (cuMemcpyAtoD, cuMemcpyAtoD_v2, \
       (CUdeviceptr dst, CUarray src, size_t offset, size_t size)) \
+  X (cuMemcpyAtoA, cuMemcpyAtoA_v2, \
+      (CUarray dst, size_t dst_offset, CUarray src, size_t src_offset, \
+          size_t size)) \
   X (cuLinkCreate, cuLinkCreate_v2, \
       (unsigned int n_options, CUjit_option *options, void **values, \
           CUlinkState *state)) \
@@ -688,6 +700,8 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
       (CUdeviceptr * pointer, size_t size, unsigned int flags)) \
   X (cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2, \
       (CUdeviceptr * device, void *pointer, unsigned int flags)) \
+  X (cuMemHostGetFlags, cuMemHostGetFlags, \
+      (unsigned int *flags, void *pointer)) \
   X (cuMemcpy, cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t size)) \
   X (cuMemcpyAsync, cuMemcpyAsync, \
       (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)) \

@@ -70,10 +70,12 @@ sc_memory_give_back_locked (size_t size)
 }
 
 static CUresult
-allocate_locked (
-    CUcontext context, sc_range_kind kind, size_t size, void **pointer)
+allocate_locked (CUcontext context, sc_range_kind kind, size_t size,
+    unsigned int flags, void **pointer)
 {
-  sc_range range = { 0, size, kind, context, NULL, 0 };
+  sc_range range = {
+    .size = size, .kind = kind, .context = context, .flags = flags
+  };
   size_t page = sysconf (_SC_PAGESIZE);
   size_t alignment = HOST_ALIGNMENT;
   size_t room = size;
@@ -99,7 +101,7 @@ allocate_locked (
 }
 
 static CUresult
-allocate (sc_range_kind kind, size_t size, void **pointer)
+allocate (sc_range_kind kind, size_t size, unsigned int flags, void **pointer)
 {
   CUcontext context;
   CUresult result;
@@ -109,7 +111,7 @@ allocate (sc_range_kind kind, size_t size, void **pointer)
   sc_lock ();
   result = sc_current_usable_locked (&context);
   if (result == CUDA_SUCCESS)
-    result = allocate_locked (context, kind, size, pointer);
+    result = allocate_locked (context, kind, size, flags, pointer);
   sc_unlock ();
   return result;
 }
@@ -213,7 +215,7 @@ cuMemAlloc_v2 (CUdeviceptr *pointer, size_t size)
   SC_ENTER (cuMemAlloc);
   if (pointer == NULL)
     return CUDA_ERROR_INVALID_VALUE;
-  result = allocate (SC_RANGE_DEVICE, size, &memory);
+  result = allocate (SC_RANGE_DEVICE, size, 0, &memory);
   if (result == CUDA_SUCCESS)
     *pointer = (uintptr_t) memory;
   return result;
@@ -255,7 +257,7 @@ cuMemAllocPitch_v2 (CUdeviceptr *pointer, size_t *pitch, size_t width,
   row = (width + PITCH_ALIGNMENT - 1) / PITCH_ALIGNMENT * PITCH_ALIGNMENT;
   if (__builtin_mul_overflow (row, height, &size))
     return CUDA_ERROR_OUT_OF_MEMORY;
-  result = allocate (SC_RANGE_DEVICE, size, &memory);
+  result = allocate (SC_RANGE_DEVICE, size, 0, &memory);
   if (result != CUDA_SUCCESS)
     return result;
   *pointer = (uintptr_t) memory;
@@ -287,7 +289,7 @@ cuMemHostAlloc (void **pointer, size_t size, unsigned int flags)
   SC_ENTER (cuMemHostAlloc);
   if (pointer == NULL)
     return CUDA_ERROR_INVALID_VALUE;
-  return allocate (SC_RANGE_HOST, size, pointer);
+  return allocate (SC_RANGE_HOST, size, flags, pointer);
 }
 
 CUresult
@@ -296,7 +298,7 @@ cuMemAllocHost_v2 (void **pointer, size_t size)
   SC_ENTER (cuMemAllocHost);
   if (pointer == NULL)
     return CUDA_ERROR_INVALID_VALUE;
-  return allocate (SC_RANGE_HOST, size, pointer);
+  return allocate (SC_RANGE_HOST, size, 0, pointer);
 }
 
 CUresult
@@ -311,6 +313,26 @@ cuMemFreeHost (void *pointer)
   if (range != NULL && range->start == (uintptr_t) pointer
       && range->kind == SC_RANGE_HOST) {
     sc_memory_remove_locked (range);
+    result = CUDA_SUCCESS;
+  }
+  sc_unlock ();
+  return result;
+}
+
+/* The device can use all host memory, as with unified addresses. */
+CUresult
+cuMemHostGetFlags (unsigned int *flags, void *pointer)
+{
+  const sc_range *range;
+  CUresult result = CUDA_ERROR_INVALID_VALUE;
+
+  SC_ENTER (cuMemHostGetFlags);
+  if (flags == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  sc_lock ();
+  range = sc_range_find_locked ((uintptr_t) pointer);
+  if (range != NULL && range->kind == SC_RANGE_HOST) {
+    *flags = range->flags | CU_MEMHOSTALLOC_DEVICEMAP;
     result = CUDA_SUCCESS;
   }
   sc_unlock ();

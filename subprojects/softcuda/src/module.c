@@ -350,10 +350,18 @@ get_function_attribute (CUfunction_attribute attribute, int *value)
   case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
   case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
   case CU_FUNC_ATTRIBUTE_NUM_REGS:
+  case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
     *value = 0; /* these do not exist with the host's compiler */
     break;
   case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
     *value = SOFTCUDA_MAX_DYNAMIC_SHARED;
+    break;
+  case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+  case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+    *value = 90;
+    break;
+  case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+    *value = -1; /* the driver decides */
     break;
   default:
     return CUDA_ERROR_INVALID_VALUE;

@@ -3,10 +3,13 @@
  * nvcc.c: the part of nvcc's command line that PyCUDA and other programs of the
  * driver API use
  *
- *   nvcc --cubin [OPTION…] [-o FILE] FILE.cu    writes FILE.cubin
- *   nvcc --fatbin [OPTION…] [-o FILE] FILE.cu   writes FILE.fatbin, the same
- * image nvcc --preprocess [OPTION…] FILE.cu         writes to standard output
+ *   nvcc --cubin [OPTION…] [-o FILE] FILE.cu
+ *   nvcc --fatbin [OPTION…] [-o FILE] FILE.cu
+ *   nvcc --preprocess [OPTION…] FILE.cu
  *   nvcc --version
+ *
+ * The image is FILE.cubin or FILE.fatbin. The preprocessed source is standard
+ * output. Options that concern the host's compiler or a GPU are ignored.
  *
  * Compiles with libnvrtc.so.13, which is in the folder of this program. The
  * preprocessor is that of the host's C++ compiler.
@@ -211,6 +214,30 @@ is_source (const char *argument)
   return argument[0] != '-' && dot != NULL && strcmp (dot, ".cu") == 0;
 }
 
+/* Returns how many words are ignored. A name that ends in a space has a
+ * value. */
+static int
+count_ignored (const char *argument)
+{
+  static const char *const names[] = { "--keep", "-keep", "-m64", "-g", "-O0",
+    "-O1", "-O2", "-O3", "-code ", "--gpu-code ", "-gencode ",
+    "--generate-code ", "-Xcompiler ", "--compiler-options ", "-ccbin ",
+    "--compiler-bindir " };
+
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    size_t size = strcspn (names[i], " ");
+    int has_value = names[i][size] == ' ';
+
+    if (strncmp (argument, names[i], size) != 0)
+      continue;
+    if (argument[size] == '\0')
+      return 1 + has_value;
+    if (argument[size] == '=' && has_value)
+      return 1;
+  }
+  return 0;
+}
+
 static void
 set_compile (command *c, const char *suffix)
 {
@@ -222,6 +249,7 @@ static void
 read_argument (command *c, int n, char **arguments, int *i)
 {
   const char *argument = arguments[*i];
+  int n_ignored = count_ignored (argument);
 
   if (strcmp (argument, "--version") == 0 || strcmp (argument, "-V") == 0)
     c->action = VERSION;
@@ -236,6 +264,8 @@ read_argument (command *c, int n, char **arguments, int *i)
     c->action = PREPROCESS;
   else if (strcmp (argument, "-o") == 0 && *i + 1 < n)
     c->output = arguments[++*i];
+  else if (n_ignored != 0)
+    *i += n_ignored - 1;
   else if (is_source (argument))
     c->source = argument;
   else

@@ -115,10 +115,10 @@ struct CUctx_st {
   CUresult
       error; /* of asynchronous work; it stays until the context is destroyed */
   CUstream null_stream;
-  CUstream joining;  /* see sc_stream_joining_locked (); NULL at first */
-  size_t stack_size; /* CU_LIMIT_STACK_SIZE */
-  int attached;      /* calls of cuCtxAttach() without a cuCtxDetach() yet */
-  bool is_primary;   /* never freed */
+  CUstream joining; /* see sc_stream_joining_locked (); NULL at first */
+  size_t limits[3]; /* by CUlimit */
+  int attached;     /* calls of cuCtxAttach() without a cuCtxDetach() yet */
+  bool is_primary;  /* never freed */
 };
 
 /* A reference for functions that wait, because the context may be destroyed in
@@ -247,9 +247,10 @@ typedef struct sc_range {
                 _OPENED; for _REGISTERED the second mapping of its pages, or
                 NULL */
   size_t map_size;
-  sc_shared *shared; /* for SC_RANGE_DEVICE, NULL unless it was exported, and
-                        _OPENED */
-  bool is_managed;   /* SC_RANGE_DEVICE that the CPU may use, too */
+  sc_shared *shared;  /* for SC_RANGE_DEVICE, NULL unless it was exported, and
+                         _OPENED */
+  bool is_managed;    /* SC_RANGE_DEVICE that the CPU may use, too */
+  unsigned int flags; /* SC_RANGE_HOST: those of cuMemHostAlloc() */
 } sc_range;
 
 CUresult sc_range_add_locked (const sc_range *range);

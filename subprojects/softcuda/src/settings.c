@@ -36,8 +36,8 @@ answer (int *value, int number)
   return result;
 }
 
-/* The limit is stored and returned, but has no effect: kernels use the stacks
- * of CPU threads. */
+/* The limits are stored and returned, but have no effect: kernels use the
+ * stacks and the output of the process, and do not allocate. */
 CUresult
 cuCtxGetLimit (size_t *value, CUlimit limit)
 {
@@ -47,12 +47,12 @@ cuCtxGetLimit (size_t *value, CUlimit limit)
   SC_ENTER (cuCtxGetLimit);
   if (value == NULL)
     return CUDA_ERROR_INVALID_VALUE;
-  if (limit != CU_LIMIT_STACK_SIZE)
+  if (limit > CU_LIMIT_MALLOC_HEAP_SIZE)
     return CUDA_ERROR_UNSUPPORTED_LIMIT;
   sc_lock ();
   result = sc_current_usable_locked (&context);
   if (result == CUDA_SUCCESS)
-    *value = context->stack_size;
+    *value = context->limits[limit];
   sc_unlock ();
   return result;
 }
@@ -64,12 +64,12 @@ cuCtxSetLimit (CUlimit limit, size_t value)
   CUresult result;
 
   SC_ENTER (cuCtxSetLimit);
-  if (limit != CU_LIMIT_STACK_SIZE)
+  if (limit > CU_LIMIT_MALLOC_HEAP_SIZE)
     return CUDA_ERROR_UNSUPPORTED_LIMIT;
   sc_lock ();
   result = sc_current_usable_locked (&context);
   if (result == CUDA_SUCCESS)
-    context->stack_size = value;
+    context->limits[limit] = value;
   sc_unlock ();
   return result;
 }

@@ -543,8 +543,9 @@ START_TEST (test_arrays_of_one_row)
   ok (cu.cuMemcpyHtoA (array, 4, "abcdefgh", 8));
   ok (cu.cuMemcpyAtoD (memory, array, 6, 6));
   ok (cu.cuMemcpyDtoA (array, 0, memory, 6));
-  ok (cu.cuMemcpyAtoH (out, array, 0, 6));
-  ck_assert_str_eq (out, "cdefgh");
+  ok (cu.cuMemcpyAtoA (array, 6, array, 0, 6));
+  ok (cu.cuMemcpyAtoH (out, array, 4, 6));
+  ck_assert_str_eq (out, "ghcdef");
   fails (cu.cuMemcpyHtoA (array, 12, out, 6), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuArray3DGetDescriptor (&descriptor, array));
   ck_assert_int_eq (descriptor.Width, 8);
@@ -595,6 +596,9 @@ START_TEST (test_limits)
   ok (cu.cuCtxDestroy (other));
   ok (cu.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE));
   ck_assert_uint_eq (value, 1024);
+  ok (cu.cuCtxSetLimit (CU_LIMIT_MALLOC_HEAP_SIZE, 5000));
+  ok (cu.cuCtxGetLimit (&value, CU_LIMIT_MALLOC_HEAP_SIZE));
+  ck_assert_uint_eq (value, 5000);
   fails (cu.cuCtxGetLimit (&value, (CUlimit) 5), 215);
 }
 END_TEST;
@@ -812,6 +816,7 @@ START_TEST (test_copies_of_either_side)
   CUdeviceptr memory, at;
   char text[8] = "abcdefg";
   char back[8] = "";
+  unsigned int flags;
   void *pinned;
 
   ok (cu.cuMemAlloc (&memory, sizeof text));
@@ -822,7 +827,9 @@ START_TEST (test_copies_of_either_side)
   ok (cu.cuMemcpyPeer (memory, primary, memory + 4, primary, 4));
   ok (cu.cuMemcpyDtoH (back, memory, sizeof back));
   ck_assert_str_eq (back, "efg");
-  ok (cu.cuMemAllocHost (&pinned, 100));
+  ok (cu.cuMemHostAlloc (&pinned, 100, 4));
+  ok (cu.cuMemHostGetFlags (&flags, pinned));
+  ck_assert_uint_eq (flags, 4 | CU_MEMHOSTALLOC_DEVICEMAP);
   ok (cu.cuMemHostGetDevicePointer (&at, (char *) pinned + 5, 0));
   ck_assert (at == (uintptr_t) pinned + 5);
   fails (cu.cuMemHostGetDevicePointer (&at, text, 0), CUDA_ERROR_INVALID_VALUE);

@@ -339,6 +339,9 @@ START_TEST (test_launch_is_checked)
   ok (cu.cuFuncGetAttribute (
       &value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f));
   ck_assert_int_eq (value, 1024);
+  ok (cu.cuFuncGetAttribute (
+      &value, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, f));
+  ck_assert_int_eq (value, -1);
   ok (cu.cuModuleUnload (module));
   fails (cu.cuLaunchKernel (f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL),
       CUDA_ERROR_INVALID_HANDLE);

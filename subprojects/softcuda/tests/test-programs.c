@@ -204,17 +204,21 @@ END_TEST
 
 /* ---- nvcc ---- */
 
+/* With options that have no effect here. */
 static int
 run_nvcc (const char *folder, const char *option, char **output)
 {
   char *nvcc = g_build_filename (g_getenv ("SOFTCUDA_DIR"), "nvcc", NULL);
   char *source = g_build_filename (folder, "a.cu", NULL);
-  char *arguments[] = { nvcc, (char *) option, (char *) "-DX=12345", source,
-    NULL };
+  char *command = g_strjoin (" ", nvcc, option, "-DX=12345 --keep -O3", source,
+      "-Xptxas -v -Xcompiler -fPIC -code=sm_90 -rdc=true -m64", NULL);
+  char **arguments = g_strsplit (command, " ", -1);
   int status;
 
   ck_assert (g_spawn_sync (NULL, arguments, NULL, G_SPAWN_DEFAULT, NULL, NULL,
       output, NULL, &status, NULL));
+  g_strfreev (arguments);
+  g_free (command);
   g_free (source);
   g_free (nvcc);
   return status;
