@@ -23,9 +23,6 @@ typedef struct CUfunc_st *CUfunction;
 typedef struct CUextMemory_st *CUexternalMemory;
 typedef struct CUarray_st *CUarray;
 typedef struct CUlinkState_st *CUlinkState;
-typedef struct CUgraph_st *CUgraph;
-typedef struct CUgraphNode_st *CUgraphNode;
-typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUkern_st *CUkernel;
 
 typedef struct CUuuid_st {
@@ -286,7 +283,6 @@ typedef struct CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st {
   unsigned int reserved[16];
 } CUDA_EXTERNAL_MEMORY_BUFFER_DESC;
 
-/* In the driver API, this version is called CUDA_KERNEL_NODE_PARAMS_v2. */
 typedef struct CUlaunchConfig_st {
   unsigned int gridDimX;
   unsigned int gridDimY;
@@ -299,21 +295,6 @@ typedef struct CUlaunchConfig_st {
   void *attrs;
   unsigned int numAttrs;
 } CUlaunchConfig;
-
-typedef struct CUDA_KERNEL_NODE_PARAMS_st {
-  CUfunction func;
-  unsigned int gridDimX;
-  unsigned int gridDimY;
-  unsigned int gridDimZ;
-  unsigned int blockDimX;
-  unsigned int blockDimY;
-  unsigned int blockDimZ;
-  unsigned int sharedMemBytes;
-  void **kernelParams;
-  void **extra;
-  CUkernel kern;
-  CUcontext ctx;
-} CUDA_KERNEL_NODE_PARAMS;
 
 /* The parameters of cuCtxCreate_v4(). */
 typedef struct CUctxCreateParams_st {
@@ -596,18 +577,6 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
   X (cuLaunchKernelEx, cuLaunchKernelEx, \
       (const CUlaunchConfig *config, CUfunction function, void **params, \
           void **extra)) \
-  X (cuGraphCreate, cuGraphCreate, (CUgraph * graph, unsigned int flags)) \
-  X (cuGraphDestroy, cuGraphDestroy, (CUgraph graph)) \
-  X (cuGraphAddKernelNode, cuGraphAddKernelNode_v2, \
-      (CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies, \
-          size_t n_dependencies, const CUDA_KERNEL_NODE_PARAMS *params)) \
-  X (cuGraphInstantiate, cuGraphInstantiateWithFlags, \
-      (CUgraphExec * exec, CUgraph graph, unsigned long long flags)) \
-  X (cuGraphExecDestroy, cuGraphExecDestroy, (CUgraphExec exec)) \
-  X (cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams_v2, \
-      (CUgraphExec exec, CUgraphNode node, \
-          const CUDA_KERNEL_NODE_PARAMS *params)) \
-  X (cuGraphLaunch, cuGraphLaunch, (CUgraphExec exec, CUstream stream)) \
   X (cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, \
       (CUcontext peer, unsigned int flags)) \
   X (cuCtxDisablePeerAccess, cuCtxDisablePeerAccess, (CUcontext peer)) \

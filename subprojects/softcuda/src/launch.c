@@ -26,22 +26,27 @@
 /* The copies of arguments are aligned for any type. */
 #define ARGUMENT_ALIGNMENT 64
 
-struct sc_launch {
-  CUfunction function; /* may be unloaded after the launch was submitted */
+typedef struct launch_shape {
+  unsigned int grid[3];
+  unsigned int block[3];
+  unsigned int shared_bytes;
+} launch_shape;
+
+/* A launch with a copy of its arguments. */
+typedef struct kernel_launch {
   const softcuda_kernel *kernel;
   bool in_fibres;
-  sc_launch_shape shape;
+  launch_shape shape;
   unsigned char *arguments;
-  size_t arguments_size;
   pthread_mutex_t lock;
   CUresult error; /* of the first block that failed */
   void *params[];
-};
+} kernel_launch;
 
 /* Only the text of one block is printed, because usually all blocks fail in the
  * same way. */
 static void
-note_failure (sc_launch *launch, const sc_outcome *outcome)
+note_failure (kernel_launch *launch, const sc_outcome *outcome)
 {
   bool first;
 
@@ -57,8 +62,8 @@ note_failure (sc_launch *launch, const sc_outcome *outcome)
 static bool
 run_one_block (void *data, uint64_t i)
 {
-  sc_launch *launch = data;
-  const sc_launch_shape *shape = &launch->shape;
+  kernel_launch *launch = data;
+  const launch_shape *shape = &launch->shape;
   softcuda_block block;
   sc_outcome outcome = { CUDA_ERROR_OUT_OF_MEMORY, "" };
 
@@ -83,8 +88,8 @@ run_one_block (void *data, uint64_t i)
 static CUresult
 run_launch (void *data)
 {
-  sc_launch *launch = data;
-  const sc_launch_shape *shape = &launch->shape;
+  kernel_launch *launch = data;
+  const launch_shape *shape = &launch->shape;
   uint64_t n = (uint64_t) shape->grid[0] * shape->grid[1] * shape->grid[2];
 
   sc_faults_begin ();
@@ -93,18 +98,14 @@ run_launch (void *data)
   return launch->error;
 }
 
-void
-sc_launch_free (sc_launch *launch)
+static void
+free_launch (void *data)
 {
+  kernel_launch *launch = data;
+
   pthread_mutex_destroy (&launch->lock);
   free (launch->arguments);
   free (launch);
-}
-
-static void
-drop_launch (void *data)
-{
-  sc_launch_free (data);
 }
 
 /* cuLaunchKernel accepts arguments in two forms: a pointer to each argument, or
@@ -148,7 +149,7 @@ find_argument (
  * the size of the buffer. May be called before the buffer is allocated, to get
  * the size. */
 static size_t
-place_arguments (sc_launch *launch)
+place_arguments (kernel_launch *launch)
 {
   const softcuda_kernel *kernel = launch->kernel;
   size_t total = 0;
@@ -162,7 +163,7 @@ place_arguments (sc_launch *launch)
 }
 
 static CUresult
-copy_arguments (sc_launch *launch, const launch_arguments *arguments)
+copy_arguments (kernel_launch *launch, const launch_arguments *arguments)
 {
   const softcuda_kernel *kernel = launch->kernel;
 
@@ -177,7 +178,7 @@ copy_arguments (sc_launch *launch, const launch_arguments *arguments)
 }
 
 static CUresult
-check_shape (const sc_launch_shape *shape)
+check_shape (const launch_shape *shape)
 {
   const unsigned int *grid = shape->grid;
   const unsigned int *block = shape->block;
@@ -196,35 +197,33 @@ check_shape (const sc_launch_shape *shape)
 }
 
 /* Allocates a launch without arguments. */
-static sc_launch *
-allocate (CUfunction function, const softcuda_kernel *kernel, bool in_fibres,
-    const sc_launch_shape *shape)
+static kernel_launch *
+allocate (CUfunction function, const launch_shape *shape)
 {
-  sc_launch *launch =
+  const softcuda_kernel *kernel = function->kernel;
+  kernel_launch *launch =
       calloc (1, sizeof *launch + kernel->n_params * sizeof *launch->params);
   void *memory;
 
   if (launch == NULL)
     return NULL;
   launch->kernel = kernel;
-  launch->arguments_size = place_arguments (launch);
-  if (posix_memalign (&memory, ARGUMENT_ALIGNMENT, launch->arguments_size + 1)
+  if (posix_memalign (&memory, ARGUMENT_ALIGNMENT, place_arguments (launch) + 1)
       != 0) {
     free (launch);
     return NULL;
   }
   launch->arguments = memory;
   place_arguments (launch);
-  launch->function = function;
-  launch->in_fibres = in_fibres;
+  launch->in_fibres = function->module->image->fibres != NULL;
   launch->shape = *shape;
   pthread_mutex_init (&launch->lock, NULL);
   return launch;
 }
 
-CUresult
-sc_launch_new_locked (CUfunction function, const sc_launch_shape *shape,
-    void **params, void **extra, sc_launch **launch)
+static CUresult
+make_launch (CUfunction function, const launch_shape *shape, void **params,
+    void **extra, kernel_launch **launch)
 {
   launch_arguments arguments = { params, NULL, 0 };
   CUresult result = check_shape (shape);
@@ -235,81 +234,39 @@ sc_launch_new_locked (CUfunction function, const sc_launch_shape *shape,
     result = read_extra (extra, &arguments);
   if (result != CUDA_SUCCESS)
     return result;
-  if (!sc_handle_is_live_locked (function, SC_KIND_FUNCTION))
-    return CUDA_ERROR_INVALID_HANDLE;
-  *launch = allocate (function, function->kernel,
-      function->module->image->fibres != NULL, shape);
+  *launch = allocate (function, shape);
   if (*launch == NULL)
     return CUDA_ERROR_OUT_OF_MEMORY;
   result = copy_arguments (*launch, &arguments);
   if (result != CUDA_SUCCESS)
-    sc_launch_free (*launch);
+    free_launch (*launch);
   return result;
 }
 
-sc_launch *
-sc_launch_copy (const sc_launch *launch)
-{
-  sc_launch *copy = allocate (
-      launch->function, launch->kernel, launch->in_fibres, &launch->shape);
-
-  if (copy != NULL)
-    memcpy (copy->arguments, launch->arguments, launch->arguments_size);
-  return copy;
-}
-
-CUfunction
-sc_launch_function (const sc_launch *launch)
-{
-  return launch->function;
-}
-
-CUresult
-sc_launch_find_stream_locked (CUstream handle, CUstream *stream)
+/* The stream and the function have to be of the calling thread's context. */
+static CUresult
+launch_locked (CUfunction function, const launch_shape *shape, CUstream handle,
+    void **params, void **extra)
 {
   CUcontext context;
+  CUstream stream;
+  sc_work work = { run_launch, free_launch, NULL, false };
+  kernel_launch *launch;
   CUresult result = sc_current_usable_locked (&context);
 
   if (result == CUDA_SUCCESS)
-    result = sc_stream_find_locked (handle, stream);
+    result = sc_stream_find_locked (handle, &stream);
   if (result != CUDA_SUCCESS)
     return result;
-  return (*stream)->handle.context == context ? CUDA_SUCCESS
-                                              : CUDA_ERROR_INVALID_HANDLE;
-}
-
-CUresult
-sc_launch_check_locked (CUfunction function, CUstream stream)
-{
-  return sc_handle_is_live_locked (function, SC_KIND_FUNCTION)
-                 && function->handle.context == stream->handle.context
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_INVALID_HANDLE;
-}
-
-CUresult
-sc_launch_submit_locked (sc_launch *launch, CUstream stream)
-{
-  sc_work work = { run_launch, drop_launch, launch, false };
-
+  if (stream->handle.context != context
+      || !sc_handle_is_live_locked (function, SC_KIND_FUNCTION)
+      || function->handle.context != context)
+    return CUDA_ERROR_INVALID_HANDLE;
+  result = make_launch (function, shape, params, extra, &launch);
+  if (result != CUDA_SUCCESS)
+    return result;
+  work.data = launch;
   return sc_submit_locked (stream, &work, NULL, NULL);
-}
-
-static CUresult
-launch_locked (CUfunction function, const sc_launch_shape *shape,
-    CUstream handle, void **params, void **extra)
-{
-  CUstream stream;
-  sc_launch *launch;
-  CUresult result = sc_launch_find_stream_locked (handle, &stream);
-
-  if (result == CUDA_SUCCESS)
-    result = sc_launch_check_locked (function, stream);
-  if (result == CUDA_SUCCESS)
-    result = sc_launch_new_locked (function, shape, params, extra, &launch);
-  if (result == CUDA_SUCCESS)
-    result = sc_launch_submit_locked (launch, stream);
-  return result;
 }
 
 CUresult
@@ -318,7 +275,7 @@ cuLaunchKernel (CUfunction function, unsigned int grid_x, unsigned int grid_y,
     unsigned int block_z, unsigned int shared_bytes, CUstream stream,
     void **params, void **extra)
 {
-  const sc_launch_shape shape = { { grid_x, grid_y, grid_z },
+  const launch_shape shape = { { grid_x, grid_y, grid_z },
     { block_x, block_y, block_z }, shared_bytes };
   CUresult result;
 

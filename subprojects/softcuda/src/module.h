@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * module.h: modules, functions, and their launches; shared by module.c,
- * launch.c, graph.c and others
+ * launch.c and others
  */
 
 #ifndef SOFTCUDA_MODULE_H
@@ -40,32 +40,5 @@ struct CUmod_st {
 
 /* The limits of the device for a launch. */
 #define SC_MAX_BLOCK_THREADS 1024
-
-/* A launch with a copy of its arguments (launch.c). */
-typedef struct sc_launch sc_launch;
-
-typedef struct sc_launch_shape {
-  unsigned int grid[3];
-  unsigned int block[3];
-  unsigned int shared_bytes;
-} sc_launch_shape;
-
-/* params and extra are those of cuLaunchKernel(). */
-CUresult sc_launch_new_locked (CUfunction function,
-    const sc_launch_shape *shape, void **params, void **extra,
-    sc_launch **launch);
-/* Returns NULL if there is no memory. */
-sc_launch *sc_launch_copy (const sc_launch *launch);
-void sc_launch_free (sc_launch *launch);
-CUfunction sc_launch_function (const sc_launch *launch);
-
-/* Finds the stream of a caller's handle. Returns an error if the stream does
- * not belong to the calling thread's context, or if this context has failed. */
-CUresult sc_launch_find_stream_locked (CUstream handle, CUstream *stream);
-/* Returns an error if the function was unloaded, or belongs to another context
- * than the stream. */
-CUresult sc_launch_check_locked (CUfunction function, CUstream stream);
-/* Takes ownership of the launch, even on failure. */
-CUresult sc_launch_submit_locked (sc_launch *launch, CUstream stream);
 
 #endif /* SOFTCUDA_MODULE_H */

@@ -67,9 +67,6 @@ typedef enum sc_kind {
   SC_KIND_TEXTURE,
   SC_KIND_ARRAY,
   SC_KIND_LINK,
-  SC_KIND_GRAPH,
-  SC_KIND_GRAPH_NODE,
-  SC_KIND_GRAPH_EXEC,
   SC_KIND_PHYSICAL
 } sc_kind;
 

@@ -213,12 +213,18 @@ START_TEST (test_atomics)
       "  atomicExch (i + 4, 7);\n"
       "  while (atomicCAS (&counter, t, t + 1) != t)\n"
       "    if (counter > t) break;\n"
+      "}\n"
+      "__global__ void across_blocks (int *n, float *f)\n"
+      "{\n"
+      "  atomicAdd (n, 1);\n"
+      "  atomicAdd (f, 1.0f);\n"
       "}\n");
   CUdeviceptr i = zeroed (20);
   CUdeviceptr u = zeroed (16);
   CUdeviceptr l = zeroed (8);
   CUdeviceptr f = zeroed (4);
   void *params[] = { &i, &u, &l, &f };
+  void *two_params[] = { &i, &f };
   int *ints = (int *) (uintptr_t) i;
   unsigned int *unsigneds = (unsigned int *) (uintptr_t) u;
 
@@ -235,29 +241,12 @@ START_TEST (test_atomics)
   ck_assert_uint_eq (unsigneds[3], 0);
   ck_assert (*(guint64 *) (uintptr_t) l == 1000ull << 33);
   ck_assert (*(float *) (uintptr_t) f == 500.0f);
+  ok (run (find (module, "across_blocks"), 1000, 32, 0, two_params));
+  ck_assert_int_eq (ints[0], 33000);
+  ck_assert (*(float *) (uintptr_t) f == 32500.0f);
   ok (cu.cuMemFree (i));
   ok (cu.cuMemFree (u));
   ok (cu.cuMemFree (l));
-  ok (cu.cuMemFree (f));
-  ok (cu.cuModuleUnload (module));
-}
-END_TEST;
-
-START_TEST (test_atomics_across_blocks)
-{
-  CUmodule module = build ("__global__ void count (int *n, float *f)\n"
-                           "{\n"
-                           "  atomicAdd (n, 1);\n"
-                           "  atomicAdd (f, 1.0f);\n"
-                           "}\n");
-  CUdeviceptr n = zeroed (4);
-  CUdeviceptr f = zeroed (4);
-  void *params[] = { &n, &f };
-
-  ok (run (find (module, "count"), 1000, 32, 0, params));
-  ck_assert_int_eq (*(int *) (uintptr_t) n, 32000);
-  ck_assert (*(float *) (uintptr_t) f == 32000.0f);
-  ok (cu.cuMemFree (n));
   ok (cu.cuMemFree (f));
   ok (cu.cuModuleUnload (module));
 }
@@ -875,7 +864,6 @@ softcuda_compiler_suite (void)
   tcase_add_test (tc, test_barriers);
   tcase_add_test (tc, test_dynamic_shared);
   tcase_add_test (tc, test_atomics);
-  tcase_add_test (tc, test_atomics_across_blocks);
   tcase_add_test (tc, test_mathematics);
   tcase_add_test (tc, test_launch_is_checked);
   tcase_add_test (tc, test_arguments_in_a_buffer);

@@ -295,36 +295,6 @@ START_TEST (test_copy_2d)
 }
 END_TEST;
 
-START_TEST (test_fill)
-{
-  const unsigned char rows[] = { 1, 2, 1, 2, 0, 0, 1, 2, 1, 2, 0, 0 };
-  unsigned char bytes[12];
-  CUdeviceptr pointer;
-
-  ok (cu.cuMemAlloc (&pointer, sizeof bytes));
-  ok (cu.cuMemsetD8 (pointer, 0, sizeof bytes));
-  ok (cu.cuMemsetD2D16Async (pointer, 6, 0x0201, 2, 2, NULL));
-  ok (cu.cuMemcpyDtoH (bytes, pointer, sizeof bytes));
-  ck_assert (memcmp (bytes, rows, sizeof rows) == 0);
-
-  ok (cu.cuMemsetD2D32Async (pointer, 4, 0x07070707, 1, 3, NULL));
-  ok (cu.cuMemsetD2D8Async (pointer, 12, 9, 2, 1, NULL));
-  ok (cu.cuMemcpyDtoH (bytes, pointer, sizeof bytes));
-  ck_assert (bytes[1] == 9 && bytes[2] == 7 && bytes[11] == 7);
-
-  ok (cu.cuMemsetD2D8Async (pointer, 0, 9, 0, 5, NULL));
-  fails (cu.cuMemsetD2D8Async (pointer, 12, 9, 13, 1, NULL),
-      CUDA_ERROR_INVALID_VALUE);
-  fails (cu.cuMemsetD2D8Async (pointer, 1, 9, 2, 2, NULL),
-      CUDA_ERROR_INVALID_VALUE);
-  fails (cu.cuMemsetD2D16Async (pointer + 1, 4, 9, 1, 1, NULL),
-      CUDA_ERROR_INVALID_VALUE);
-  fails (cu.cuMemsetD2D32Async (pointer, SIZE_MAX - 3, 9, 1, 3, NULL),
-      CUDA_ERROR_INVALID_VALUE);
-  ok (cu.cuMemFree (pointer));
-}
-END_TEST
-
 START_TEST (test_peers)
 {
   CUcontext other, popped;
@@ -341,6 +311,9 @@ START_TEST (test_peers)
   ok (cu.cuCtxSynchronize ()); /* the other context does not wait for it */
   ok (cu.cuCtxCreate (&other, 0, 0));
   ok (cu.cuMemAlloc (&to, 1));
+  fails (cu.cuCtxEnablePeerAccess (primary, 0), 217);
+  fails (cu.cuCtxDisablePeerAccess (primary), 705);
+  fails (cu.cuCtxEnablePeerAccess (other, 0), CUDA_ERROR_INVALID_CONTEXT);
   ok (cu.cuMemcpyPeerAsync (to, other, from, primary, 1, NULL));
   ok (cu.cuMemcpyDtoH (&byte, to, 1));
   ck_assert_int_eq (byte, 5);
@@ -782,7 +755,6 @@ softcuda_driver_suite (void)
   tcase_add_test (tc, test_pitch);
   tcase_add_test (tc, test_copies_are_checked);
   tcase_add_test (tc, test_copy_2d);
-  tcase_add_test (tc, test_fill);
   tcase_add_test (tc, test_peers);
   tcase_add_test (tc, test_registration);
   tcase_add_test (tc, test_registration_of_nothing);

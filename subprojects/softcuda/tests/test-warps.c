@@ -10,8 +10,6 @@
 
 #include "compiler.h"
 
-#define WARP 32
-
 /* Runs the kernel "test" with one block, and returns the n numbers that it
  * stores. */
 static void
@@ -27,198 +25,83 @@ run_test (const char *source, int block, int *results, size_t n)
   ok (cu.cuModuleUnload (module));
 }
 
-/* An expression, and the value that it must have in each lane t. */
+/* An expression, and another one for the value that it must have in each lane
+ * t. */
 typedef struct {
   const char *expression;
-  int (*of) (int lane);
+  const char *expected;
 } expectation;
 
-/* Each thread stores the values of all expressions. There are 64 results for
- * each expression. */
+/* Each thread stores the values of all expressions. */
 static void
-evaluate (const expectation *table, size_t n, int block, int *results)
+check_values (const expectation *table, size_t n, int block)
 {
+  int *results = g_new (int, 2 * n * block);
   GString *source =
       g_string_new ("extern \"C\" __global__ void test (int *out)\n"
                     "{\n"
                     "  const unsigned int all = 0xffffffffu;\n"
                     "  int t = threadIdx.x % 32;\n"
+                    "  int lanes = min (32, blockDim.x + t - threadIdx.x);\n"
                     "  out += threadIdx.x;\n");
 
   for (size_t i = 0; i < n; i++)
-    g_string_append_printf (
-        source, "  out[64 * %d] = (int) (%s);\n", (int) i, table[i].expression);
+    g_string_append_printf (source,
+        "  out[%d] = (int) (%s);\n"
+        "  out[%d] = (int) (%s);\n",
+        (int) (2 * i * block), table[i].expression, (int) ((2 * i + 1) * block),
+        table[i].expected);
   g_string_append (source, "}\n");
-  run_test (source->str, block, results, 64 * n);
+  run_test (source->str, block, results, 2 * n * block);
+  for (size_t i = 0; i < n; i++)
+    for (int t = 0; t < block; t++) {
+      int value = results[2 * i * block + t];
+      int expected = results[(2 * i + 1) * block + t];
+
+      ck_assert_msg (value == expected, "%s of thread %d is %d, not %d",
+          table[i].expression, t, value, expected);
+    }
   g_string_free (source, TRUE);
-}
-
-static void
-check_all (const expectation *table, size_t n)
-{
-  int *results = g_new (int, 64 * n);
-
-  evaluate (table, n, 64, results);
-  for (size_t i = 0; i < 64 * n; i++) {
-    const expectation *e = &table[i / 64];
-
-    ck_assert_msg (results[i] == e->of (i % WARP),
-        "%s of lane %d is %d, not %d", e->expression, (int) i % WARP,
-        results[i], e->of (i % WARP));
-  }
   g_free (results);
 }
 
-/* ---- shuffles ---- */
+/* ---- shuffles, votes and reductions ---- */
 
-static int
-lane_5 (int lane)
-{
-  return 50;
-}
-
-static int
-second_of_8 (int lane)
-{
-  return (lane & ~7) + 1;
-}
-
-static int
-up_3 (int lane)
-{
-  return lane < 3 ? lane : lane - 3;
-}
-
-static int
-up_3_of_8 (int lane)
-{
-  return lane % 8 < 3 ? lane : lane - 3;
-}
-
-static int
-down_3_of_16 (int lane)
-{
-  return lane % 16 + 3 < 16 ? lane + 3 : lane;
-}
-
-static int
-xor_1 (int lane)
-{
-  return lane ^ 1;
-}
-
-/* A lane can read from earlier groups, but not from later ones. */
-static int
-xor_8_of_8 (int lane)
-{
-  return (lane & 8) != 0 ? lane ^ 8 : lane;
-}
-
-START_TEST (test_shuffles)
+/* __shfl_xor_sync() can read from earlier groups of lanes, but not from later
+ * ones. */
+START_TEST (test_values)
 {
   static const expectation table[] = {
-    { "__shfl_sync (all, 10 * t, 5)", lane_5 },
-    { "__shfl_sync (all, 10 * t, 37)", lane_5 },
-    { "__shfl_sync (all, t, 9, 8)", second_of_8 },
-    { "__shfl_up_sync (all, t, 3)", up_3 },
-    { "__shfl_up_sync (all, t, 3, 8)", up_3_of_8 },
-    { "__shfl_down_sync (all, t, 3, 16)", down_3_of_16 },
-    { "__shfl_xor_sync (all, t, 1)", xor_1 },
-    { "__shfl_xor_sync (all, t, 8, 8)", xor_8_of_8 },
-    { "__shfl_xor_sync (all, t + 0.5, 1) - 0.5", xor_1 },
-    { "__shfl_xor_sync (all, t + 0.5f, 1) - 0.5f", xor_1 },
-    { "__shfl_xor_sync (all, (1ll << 40) + t, 1) - (1ll << 40)", xor_1 },
+    { "__shfl_sync (all, 10 * t, 5)", "50" },
+    { "__shfl_sync (all, 10 * t, 37)", "50" },
+    { "__shfl_sync (all, t, 9, 8)", "(t & ~7) + 1" },
+    { "__shfl_up_sync (all, t, 3)", "t < 3 ? t : t - 3" },
+    { "__shfl_up_sync (all, t, 3, 8)", "t % 8 < 3 ? t : t - 3" },
+    { "__shfl_down_sync (all, t, 3, 16)", "t % 16 + 3 < 16 ? t + 3 : t" },
+    { "__shfl_xor_sync (all, t, 1)", "t ^ 1" },
+    { "__shfl_xor_sync (all, t, 8, 8)", "(t & 8) != 0 ? t ^ 8 : t" },
+    { "__shfl_xor_sync (all, t + 0.5, 1) - 0.5", "t ^ 1" },
+    { "__shfl_xor_sync (all, t + 0.5f, 1) - 0.5f", "t ^ 1" },
+    { "__shfl_xor_sync (all, (1ll << 40) + t, 1) - (1ll << 40)", "t ^ 1" },
+    { "__ballot_sync (all, t % 3 == 0)", "0x49249249" },
+    { "__any_sync (all, t == 31)", "1" },
+    { "__any_sync (all, t == 32)", "0" },
+    { "__all_sync (all, t < 32)", "1" },
+    { "__all_sync (all, t < 31)", "0" },
+    { "__match_any_sync (all, t % 4)", "0x11111111u << t % 4" },
+    { "({ int p; __match_all_sync (all, 7, &p) * p; })", "-1" },
+    { "({ int p; __match_all_sync (all, t, &p) + p; })", "0" },
+    { "__activemask ()", "-1" },
+    { "__reduce_add_sync (all, t)", "31 * 16" },
+    { "__reduce_min_sync (all, -t)", "-31" },
+    { "__reduce_max_sync (all, -t)", "0" },
+    { "__reduce_min_sync (all, (unsigned int) t)", "0" },
+    { "__reduce_or_sync (all, 1u << t)", "-1" },
+    { "__reduce_and_sync (all, 1u << t)", "0" },
+    { "__reduce_xor_sync (all, (unsigned int) t)", "0" },
   };
 
-  check_all (table, G_N_ELEMENTS (table));
-}
-END_TEST;
-
-/* ---- votes ---- */
-
-static int
-every_third (int lane)
-{
-  int mask = 0;
-
-  for (int i = 0; i < WARP; i += 3)
-    mask |= (int) (1u << i);
-  return mask;
-}
-
-static int
-true_ (int lane)
-{
-  return 1;
-}
-
-static int
-false_ (int lane)
-{
-  return 0;
-}
-
-static int
-same_quarter (int lane)
-{
-  return (int) (0x11111111u << lane % 4);
-}
-
-static int
-everyone (int lane)
-{
-  return -1;
-}
-
-START_TEST (test_votes)
-{
-  static const expectation table[] = {
-    { "__ballot_sync (all, t % 3 == 0)", every_third },
-    { "__any_sync (all, t == 31)", true_ },
-    { "__any_sync (all, t == 32)", false_ },
-    { "__all_sync (all, t < 32)", true_ },
-    { "__all_sync (all, t < 31)", false_ },
-    { "__match_any_sync (all, t % 4)", same_quarter },
-    { "({ int p; __match_all_sync (all, 7, &p) * p; })", everyone },
-    { "({ int p; __match_all_sync (all, t, &p) + p; })", false_ },
-    { "__activemask ()", everyone },
-  };
-
-  check_all (table, G_N_ELEMENTS (table));
-}
-END_TEST;
-
-static int
-sum (int lane)
-{
-  return 31 * 16;
-}
-
-static int
-minus_31 (int lane)
-{
-  return -31;
-}
-
-static int
-zero (int lane)
-{
-  return 0;
-}
-
-START_TEST (test_reductions)
-{
-  static const expectation table[] = {
-    { "__reduce_add_sync (all, t)", sum },
-    { "__reduce_min_sync (all, -t)", minus_31 },
-    { "__reduce_max_sync (all, -t)", zero },
-    { "__reduce_min_sync (all, (unsigned int) t)", zero },
-    { "__reduce_or_sync (all, 1u << t)", everyone },
-    { "__reduce_and_sync (all, 1u << t)", zero },
-    { "__reduce_xor_sync (all, (unsigned int) t)", zero },
-  };
-
-  check_all (table, G_N_ELEMENTS (table));
+  check_values (table, G_N_ELEMENTS (table), 64);
 }
 END_TEST;
 
@@ -226,15 +109,14 @@ END_TEST;
  * have returned, nor for lanes of another mask. */
 START_TEST (test_incomplete_warps)
 {
-  static const expectation here = { "__ballot_sync (all, 1)", NULL };
-  static const expectation ones = { "__reduce_add_sync (all, 1)", NULL };
+  static const expectation table[] = {
+    { "__ballot_sync (all, 1)", "(1ull << lanes) - 1" },
+    { "__reduce_add_sync (all, 1)", "lanes" },
+  };
   int results[64];
 
-  evaluate (&here, 1, 40, results);
-  for (int i = 0; i < 40; i++)
-    ck_assert_int_eq (results[i], i < 32 ? -1 : 0xff);
-  evaluate (&ones, 1, 1, results);
-  ck_assert_int_eq (results[0], 1);
+  check_values (table, 2, 40);
+  check_values (table, 2, 1);
   run_test ("extern \"C\" __global__ void test (int *out)\n"
             "{\n"
             "  int t = threadIdx.x;\n"
@@ -549,9 +431,7 @@ softcuda_warps_suite (void)
 
   suite_add_tcase (s, tc);
   tcase_add_checked_fixture (tc, setup, teardown_context);
-  tcase_add_test (tc, test_shuffles);
-  tcase_add_test (tc, test_votes);
-  tcase_add_test (tc, test_reductions);
+  tcase_add_test (tc, test_values);
   tcase_add_test (tc, test_incomplete_warps);
   tcase_add_test (tc, test_active_lanes);
   tcase_add_test (tc, test_warps_of_a_block);
