@@ -229,45 +229,6 @@ TEST_STEPS (eos_and_kept_frames,
     "begin leaky=downstream max-buffers=2; push 0-9; keep 0-1; eos;"
     "keep 9; get eos; drop");
 
-/* The number of frames that the next client does not keep. */
-#define FREED 6
-
-static void
-on_freed (gpointer n_freed, GstMiniObject *frame)
-{
-  g_atomic_int_inc ((gint *) n_freed);
-}
-
-/* A client that is stopped returns all frames that it has not read, though it
- * keeps another one. Each is in an allocation of its own, so there are other
- * messages between them. The appsink has room for one frame, and the streaming
- * thread waits with the next one. */
-TEST (unread_frames)
-{
-  g_autoptr (GstElement) pipeline = NULL, appsink = NULL;
-  g_autoptr (GstSample) kept = NULL;
-  GstBuffer *buffer;
-  gint n_freed = 0;
-  guint i;
-
-  test_ipc_run ("serve max-buffers=16 enable-last-sample=false");
-  pipeline = test_launch ("vkgdripcsrc socket-path=%s ! appsink name=sink "
-                          "sync=false max-buffers=1 enable-last-sample=false",
-      test_ipc_path);
-  appsink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  test_ipc_run ("clients 1; push 0");
-  kept = gst_app_sink_pull_sample (GST_APP_SINK (appsink));
-  for (i = 1; i <= FREED; i++) {
-    buffer = test_ipc_new_frame (i);
-    gst_mini_object_weak_ref (GST_MINI_OBJECT (buffer), on_freed, &n_freed);
-    test_ipc_push_buffer (buffer);
-  }
-  test_ipc_run ("wait frames-sent %u", 1 + FREED);
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  test_wait_for (g_atomic_int_get (&n_freed) == FREED);
-}
-
 /* A client can be started before the server, and stopped while it waits. */
 TEST_STEPS (client_first,
     "start; sleep 100; serve; clients 1; push 1; pull 1; disconnect; stop;"

@@ -13,11 +13,11 @@
 
 gchar *test_ipc_path;
 
-#define ROLE "TEST_IPC_ROLE"
+/* In the environment of another process: the socket, and how long it uses each
+ * frame, in microseconds. */
 #define PATH "TEST_IPC_PATH"
-
-/* How long the role "slow" uses each frame, in microseconds. */
-#define SLOW (20 * 1000)
+#define DELAY "TEST_IPC_DELAY"
+#define SLOW "20000"
 
 gboolean
 test_ipc_is_whole (GstBuffer *buffer)
@@ -38,26 +38,6 @@ test_ipc_is_whole (GstBuffer *buffer)
 
 /* --- in the other process ------------------------------------------------ */
 
-static void
-say (const gchar *text)
-{
-  printf ("%s\n", text);
-  fflush (stdout);
-}
-
-/* The same as test_launch (), in a process that is not a test. */
-static GstElement *
-launch (const gchar *format, const gchar *path)
-{
-  g_autofree gchar *text = g_strdup_printf (format, path);
-  GError *error = NULL;
-  GstElement *pipeline = gst_parse_launch (text, &error);
-
-  if (!pipeline || error)
-    g_error ("%s: %s", text, error ? error->message : "");
-  return pipeline;
-}
-
 /* Returns the number of a frame, and ends the process if it is not whole. */
 static guint
 check_frame (GstSample *sample)
@@ -71,95 +51,73 @@ check_frame (GstSample *sample)
 }
 
 static int
-be_client (const gchar *role, const gchar *path)
+be_client (const gchar *path)
 {
-  GstElement *pipeline = launch ("vkgdripcsrc socket-path=%s ! appsink "
-                                 "name=sink sync=false max-buffers=1",
+  g_autofree gchar *text = g_strdup_printf (
+      "vkgdripcsrc socket-path=%s ! appsink name=sink sync=false max-buffers=1",
       path);
+  GstElement *pipeline = gst_parse_launch (text, NULL);
   GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  gulong delay = g_ascii_strtoull (g_getenv (DELAY), NULL, 10);
   guint frames = 0, first = 0, last = 0, number;
-  GstSample *sample, *kept = NULL;
-  GstMessage *message;
-  GError *error = NULL;
+  GstSample *sample;
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   while ((sample = gst_app_sink_pull_sample (GST_APP_SINK (sink)))) {
     number = check_frame (sample);
-    if (strcmp (role, "slow") == 0) {
-      g_usleep (SLOW);
-      check_frame (sample);
-    }
-    if (frames++ == 0) {
+    g_usleep (delay);
+    check_frame (sample);
+    if (frames++ == 0)
       first = number;
-      say ("first");
-      if (strcmp (role, "holder") == 0)
-        kept = gst_sample_ref (sample);
-    } else if (number <= last) {
+    else if (number <= last)
       g_error ("frame %u comes after frame %u", number, last);
-    }
     last = number;
     gst_sample_unref (sample);
+    if (frames == 1)
+      printf ("first\n");
+    fflush (stdout);
   }
-  message = gst_bus_timed_pop_filtered (
-      GST_ELEMENT_BUS (pipeline), GST_SECOND, GST_MESSAGE_ERROR);
-  if (message)
-    gst_message_parse_error (message, &error, NULL);
-  if (kept)
-    check_frame (kept);
-  g_clear_pointer (&kept, gst_sample_unref);
+  if (gst_bus_timed_pop_filtered (
+          GST_ELEMENT_BUS (pipeline), GST_SECOND / 10, GST_MESSAGE_ERROR))
+    g_error ("no EOS has come");
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  printf ("%u %u %u %s\n", frames, first, last, error ? error->message : "eos");
+  printf ("%u %u %u\n", frames, first, last);
   fflush (stdout);
   return 0;
-}
-
-static int
-be_server (const gchar *path)
-{
-  GstElement *pipeline = launch ("testframes buffers=16 ! " TEST_IPC_CAPS
-                                 " ! vkgdripcsink socket-path=%s",
-      path);
-
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  gst_element_get_state (pipeline, NULL, NULL, GST_CLOCK_TIME_NONE);
-  say ("playing");
-  g_usleep (60 * G_USEC_PER_SEC);
-  return 1; /* this process is going to be killed */
 }
 
 /* The main () of all test programs that start other processes. */
 int
 main (int argc, char **argv)
 {
-  const gchar *role = g_getenv (ROLE), *path = g_getenv (PATH);
+  const gchar *path = g_getenv (PATH);
 
-  if (!role)
+  if (!path)
     return test_main (argc, argv);
   gst_init (&argc, &argv);
-  test_frames_register ();
-  return strcmp (role, "server") == 0 ? be_server (path)
-                                      : be_client (role, path);
+  return be_client (path);
 }
 
 /* --- in the test --------------------------------------------------------- */
 
 GSubprocess *
-test_ipc_start (const gchar *role)
+test_ipc_start (gboolean is_slow)
 {
   g_autoptr (GSubprocessLauncher) launcher =
       g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDOUT_PIPE);
   g_autofree gchar *self = g_file_read_link ("/proc/self/exe", NULL);
   GSubprocess *process;
 
-  g_subprocess_launcher_setenv (launcher, ROLE, role, TRUE);
   g_subprocess_launcher_setenv (launcher, PATH, test_ipc_path, TRUE);
+  g_subprocess_launcher_setenv (launcher, DELAY, is_slow ? SLOW : "0", TRUE);
   process = g_subprocess_launcher_spawn (launcher, NULL, self, NULL);
   fail_unless (process != NULL);
   return process;
 }
 
-gchar *
-test_ipc_read_line (GSubprocess *process)
+/* Returns the next line of its output, which the caller frees. */
+static gchar *
+read_line (GSubprocess *process)
 {
   GInputStream *stream = g_subprocess_get_stdout_pipe (process);
   GString *line = g_string_new (NULL);
@@ -170,22 +128,28 @@ test_ipc_read_line (GSubprocess *process)
   return g_string_free (line, FALSE);
 }
 
-TestIpcReport
-test_ipc_finish (GSubprocess *process, const gchar *end)
+void
+test_ipc_wait_first (GSubprocess *process)
 {
-  g_autofree gchar *line = test_ipc_read_line (process);
+  g_autofree gchar *line = read_line (process);
+
+  fail_unless_equals_string (line, "first");
+}
+
+TestIpcReport
+test_ipc_finish (GSubprocess *process)
+{
+  g_autofree gchar *line = read_line (process);
   TestIpcReport report = { 0 };
 
   if (strcmp (line, "first") == 0) {
     g_free (line);
-    line = test_ipc_read_line (process);
+    line = read_line (process);
   }
   fail_unless (g_subprocess_wait_check (process, NULL, NULL), "%s", line);
-  fail_unless (
-      sscanf (line, "%u %u %u", &report.frames, &report.first, &report.last)
-              == 3
-          && strstr (line, end),
-      "%s", line);
+  fail_unless_equals_int (
+      sscanf (line, "%u %u %u", &report.frames, &report.first, &report.last),
+      3);
   g_object_unref (process);
   return report;
 }

@@ -2,7 +2,7 @@
  *
  * ipc-process.h: servers of vkgdripcsink, and clients in other processes
  *
- * Another process is this program, started again with a role.
+ * Another process is this program, started again.
  */
 
 #ifndef __TEST_IPC_PROCESS_H__
@@ -20,19 +20,16 @@ typedef struct {
   guint first, last; /* the numbers of frames */
 } TestIpcReport;
 
-/* Starts a process with the role "client", "slow" (it uses each frame for a
- * while), "holder" (it keeps the first frame) or "server", which uses
- * test_ipc_path. */
-GSubprocess *test_ipc_start (const gchar *role);
+/* Starts a process that is a client of test_ipc_path. If it is slow, it uses
+ * each frame for a while. */
+GSubprocess *test_ipc_start (gboolean is_slow);
 
-/* Returns a line of its output, which the caller frees: "first" from a client
- * that has got a frame, "playing" from a server. */
-gchar *test_ipc_read_line (GSubprocess *process);
+/* Waits until a client has got its first frame. */
+void test_ipc_wait_first (GSubprocess *process);
 
 /* Waits for the end of a client, and frees @process. Fails the test unless all
- * its frames were whole and in order, and it ended with "eos" or an error that
- * contains @end. */
-TestIpcReport test_ipc_finish (GSubprocess *process, const gchar *end);
+ * its frames were whole and in order, and it ended with EOS. */
+TestIpcReport test_ipc_finish (GSubprocess *process);
 
 /* Kills a process with SIGKILL, waits for its end, and frees @process. */
 void test_ipc_kill (GSubprocess *process);

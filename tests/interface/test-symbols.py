@@ -58,18 +58,12 @@ def read_users():
 
 
 def read_symbols(library=LIBRARY):
-    run = subprocess.run(
-        ["nm", "-D", "--defined-only", library],
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
-        check=True,
-    )
-    return sorted({line.split()[-1].split("@")[0] for line in run.stdout.splitlines()})
+    text = subprocess.check_output(["nm", "-D", "--defined-only", library], encoding="utf-8")
+    return sorted({line.split()[-1].split("@")[0] for line in text.splitlines()})
 
 
-def text_of(element, tag="doc"):
-    doc = element.find(CORE + tag) if element is not None else None
-    return doc.text if doc is not None else ""
+def text_of(element):
+    return element.findtext(CORE + "doc", "") if element is not None else ""
 
 
 def read_functions():
@@ -120,19 +114,14 @@ class Symbols(unittest.TestCase):
             with self.subTest(package=package):
                 self.assertEqual(listed, read_symbols(library))
 
-    def described(self):
-        """Yields the functions that the documentation contains."""
-        for symbol, (function, owner) in self.functions.items():
-            if not OF_TYPES.search(symbol):
-                yield symbol, function, owner
-
     def test_each_says_whether_it_is_thread_safe(self):
         """The text of the function says it, or the text of its type for all functions
         of the type.
         """
-        for symbol, function, owner in self.described():
-            with self.subTest(symbol=symbol):
-                self.assertRegex(text_of(function) + text_of(owner), "[Tt]hread")
+        for symbol, (function, owner) in self.functions.items():
+            if not OF_TYPES.search(symbol):
+                with self.subTest(symbol=symbol):
+                    self.assertRegex(text_of(function) + text_of(owner), "[Tt]hread")
 
 
 if __name__ == "__main__":

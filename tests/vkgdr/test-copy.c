@@ -10,63 +10,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MIB ((size_t) 1 << 20)
 #define GUARD ((size_t) 128)
 
-typedef struct buffers {
-  size_t size;
-  uint8_t *src;
-  uint8_t *dst;
-  uint8_t *expected;
-} buffers;
+typedef void (*copy_function) (void *dst, const void *src, size_t size);
 
-static buffers
-buffers_new (size_t size)
-{
-  buffers b = { .size = size + 2 * GUARD };
-  size_t i;
-
-  b.src = aligned_alloc (64, (b.size + 63) & ~(size_t) 63);
-  b.dst = aligned_alloc (64, (b.size + 63) & ~(size_t) 63);
-  b.expected = malloc (b.size);
-  for (i = 0; i < b.size; i++)
-    b.src[i] = (uint8_t) (i * 31 + i / 256 + 1);
-  return b;
-}
+/* Copies in the number of threads that a test sets. */
+static unsigned int n_threads;
 
 static void
-buffers_free (buffers *b)
+copy_in_threads (void *dst, const void *src, size_t size)
 {
-  free (b->src);
-  free (b->dst);
-  free (b->expected);
+  vkgdr_copy_to_bar (dst, src, size, n_threads);
 }
 
-/* Prepares the buffer dst, and what it has to contain after the copy. */
+/* Copies @size bytes from offset @src to offset @dst, in buffers of which the
+ * first @room bytes and the guards are checked. */
 static void
-buffers_prepare (buffers *b, size_t dst, size_t src, size_t size)
+check (const char *name, copy_function copy, size_t room, size_t dst,
+    size_t src, size_t size)
 {
-  memset (b->dst, 0xee, b->size);
-  memset (b->expected, 0xee, b->size);
-  memcpy (b->expected + GUARD + dst, b->src + GUARD + src, size);
-}
+  static _Alignas(64) uint8_t from[10 * MIB], to[10 * MIB], expected[10 * MIB];
+  size_t all = room + 2 * GUARD;
 
-static void
-buffers_check (buffers *b, const char *isa, size_t dst, size_t src, size_t size)
-{
-  if (memcmp (b->dst, b->expected, b->size) != 0)
-    ck_abort_msg ("%s: %zu bytes from offset %zu to %zu", isa, size, src, dst);
-}
-
-static void
-check_isa (const vkgdr_copy_functions *isa, buffers *b, size_t dst, size_t src,
-    size_t size)
-{
-  buffers_prepare (b, dst, src, size);
-  isa->to_bar (b->dst + GUARD + dst, b->src + GUARD + src, size);
-  buffers_check (b, isa->name, dst, src, size);
-  buffers_prepare (b, dst, src, size);
-  isa->from_bar (b->dst + GUARD + dst, b->src + GUARD + src, size);
-  buffers_check (b, isa->name, dst, src, size);
+  if (from[0] == 0)
+    test_fill (from, sizeof (from), 1);
+  memset (to, 0xee, all);
+  memset (expected, 0xee, all);
+  memcpy (expected + GUARD + dst, from + GUARD + src, size);
+  copy (to + GUARD + dst, from + GUARD + src, size);
+  if (memcmp (to, expected, all) != 0)
+    ck_abort_msg ("%s: %zu bytes from offset %zu to %zu", name, size, src, dst);
 }
 
 /* Offsets around the alignments of vectors and cache lines. */
@@ -84,37 +58,32 @@ TEST_LOOP (all_alignments, N_ELEMENTS (sizes))
 {
   vkgdr_copy_functions isas[VKGDR_COPY_MAX_ISAS];
   unsigned int n = vkgdr_copy_list (isas), isa;
-  buffers b = buffers_new (sizes[__i__].room);
-  size_t i, j, size;
+  size_t i, size, dst, src, room = sizes[__i__].room;
 
   for (isa = 0; isa < n; isa++)
-    for (i = 0; i < N_ELEMENTS (offsets); i++)
-      for (j = 0; j < N_ELEMENTS (offsets); j++)
-        for (size = sizes[__i__].first; size <= sizes[__i__].last; size++)
-          check_isa (&isas[isa], &b, offsets[i], offsets[j], size);
-  buffers_free (&b);
+    for (i = 0; i < N_ELEMENTS (offsets) * N_ELEMENTS (offsets); i++)
+      for (size = sizes[__i__].first; size <= sizes[__i__].last; size++) {
+        dst = offsets[i / N_ELEMENTS (offsets)];
+        src = offsets[i % N_ELEMENTS (offsets)];
+        check (isas[isa].name, isas[isa].to_bar, room, dst, src, size);
+        check (isas[isa].name, isas[isa].from_bar, room, dst, src, size);
+      }
 }
 
 TEST (in_threads)
 {
   static const unsigned int threads[] = { 0, 1, 2, 3, 7, 16, 1000 };
-  static const size_t large[] = { 1, 4095, ((size_t) 2 << 20) - 1,
-    ((size_t) 4 << 20) + 1, (size_t) 9 << 20, ((size_t) 9 << 20) + 4097 };
-  buffers b = buffers_new (((size_t) 9 << 20) + 8192);
+  static const size_t large[] = { 1, 4095, 2 * MIB - 1, 4 * MIB + 1, 9 * MIB,
+    9 * MIB + 4097 };
   size_t i, j;
 
   for (i = 0; i < N_ELEMENTS (large); i++) {
     for (j = 0; j < N_ELEMENTS (threads); j++) {
-      buffers_prepare (&b, 3, 5, large[i]);
-      vkgdr_copy_to_bar (
-          b.dst + GUARD + 3, b.src + GUARD + 5, large[i], threads[j]);
-      buffers_check (&b, vkgdr_copy_isa (), 3, 5, large[i]);
+      n_threads = threads[j];
+      check ("to", copy_in_threads, large[i] + 64, 3, 5, large[i]);
     }
-    buffers_prepare (&b, 3, 5, large[i]);
-    vkgdr_copy_from_bar (b.dst + GUARD + 3, b.src + GUARD + 5, large[i]);
-    buffers_check (&b, vkgdr_copy_isa (), 3, 5, large[i]);
+    check ("from", vkgdr_copy_from_bar, large[i] + 64, 3, 5, large[i]);
   }
-  buffers_free (&b);
 }
 
 TEST (the_best_is_in_use)

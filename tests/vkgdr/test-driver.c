@@ -1,15 +1,75 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-driver.c: tests of VKGDR_DRIVER, and of errors while the driver is
- * loaded and a second attempt after them
+ * test-driver.c: tests of the last error, of VKGDR_DRIVER, and of errors while
+ * the driver is loaded and a second attempt after them
  */
 
+#include "error.h"
 #include "util.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- the last error ------------------------------------------------------ */
+
+TEST (the_caller_owns_it)
+{
+  char *first, *second;
+
+  ck_assert_ptr_null (vkgdr_last_error ());
+  vkgdr_error_set ("number %d", 1);
+  first = vkgdr_last_error ();
+  second = vkgdr_last_error ();
+  ck_assert_str_eq (first, "number 1");
+  ck_assert_str_eq (second, "number 1");
+  ck_assert_ptr_ne (first, second);
+  free (first);
+  free (second);
+  vkgdr_error_set ("failed (%s)", vkgdr_error_peek ());
+  ck_assert_str_eq (vkgdr_error_peek (), "failed (number 1)");
+  vkgdr_error_clear ();
+  ck_assert_ptr_null (vkgdr_last_error ());
+}
+
+/* An error is one line, and is cut at its end. */
+TEST (one_line_of_bounded_length)
+{
+  char text[2 * VKGDR_MAX_MESSAGE];
+  char reason[VKGDR_MAX_MESSAGE], remedy[VKGDR_MAX_MESSAGE];
+  size_t length;
+
+  memset (text, 'x', sizeof (text));
+  text[10] = '\n';
+  for (length = VKGDR_MAX_MESSAGE - 4; length <= VKGDR_MAX_MESSAGE + 1;
+       length++) {
+    vkgdr_error_set_remedy ("remedy", "%.*s", (int) length, text);
+    ck_assert_uint_lt (strlen (vkgdr_error_peek ()), VKGDR_MAX_MESSAGE);
+    ck_assert_ptr_null (strchr (vkgdr_error_peek (), '\n'));
+    vkgdr_error_split (reason, remedy);
+    ck_assert_uint_ge (strlen (reason), VKGDR_MAX_MESSAGE - 4);
+    ck_assert_uint_le (strlen (remedy), 1);
+  }
+}
+
+static void *
+set_in_thread (void *data)
+{
+  ck_assert_ptr_null (vkgdr_last_error ());
+  vkgdr_error_set ("of the thread");
+  ck_assert_str_eq (vkgdr_error_peek (), "of the thread");
+  return NULL;
+}
+
+TEST (threads_have_their_own)
+{
+  vkgdr_error_set ("of the test");
+  test_run_threads (1, set_in_thread, NULL);
+  ck_assert_str_eq (vkgdr_error_peek (), "of the test");
+}
+
+/* --- the driver ---------------------------------------------------------- */
 
 /* What is wrong, and words of the error. Each is tried again afterwards. */
 static const struct {

@@ -233,14 +233,15 @@ read_and_release (int fd, uint64_t expected)
   send_number (fd, VKGDR_WIRE_RELEASE, number);
 }
 
-/* Reads and releases frames in their order, until EOS or this frame. Returns
- * how many there were. */
-static uint64_t
-read_until (int fd, uint64_t end)
+/* Reads and releases frames in their order, until EOS. Returns how many there
+ * were. */
+static int
+read_until_eos (int fd)
 {
-  uint64_t number, last = 0, n = 0;
+  uint64_t number, last = 0;
+  int n = 0;
 
-  while (last < end && read_on (fd, &number) != VKGDR_WIRE_EOS) {
+  while (read_on (fd, &number) != VKGDR_WIRE_EOS) {
     ck_assert_uint_gt (number, last);
     send_number (fd, VKGDR_WIRE_RELEASE, number);
     last = number;
@@ -269,27 +270,7 @@ TEST_REQUIRE (test_require_device);
 
 TEST_FIXTURE (set_up, tear_down);
 
-/* A server and a client of vkgdr/frames.h. */
-static vkgdr_frame_server_t source;
 static vkgdr_frames_t frames;
-
-static void
-open_both (const char *format)
-{
-  const vkgdr_frame_server_params params = {
-    .path = path, .format = format, .width = WIDTH, .height = HEIGHT
-  };
-  const vkgdr_frames_params client = { .path = path, .timeout = 5 * SECOND };
-  int i;
-
-  vkgdr_driver_load ();
-  source = vkgdr_frame_server_open (&params);
-  assert_no_error ();
-  frames = vkgdr_frames_connect (&client);
-  assert_no_error ();
-  for (i = 0; i < 5000 && vkgdr_frame_server_count_clients (source) < 1; i++)
-    usleep (1000);
-}
 
 /* Expects this status. Returns the frame, if there is one. */
 static vkgdr_frame_t
@@ -299,47 +280,6 @@ receive (int64_t timeout, vkgdr_frames_status status)
 
   ck_assert_int_eq (vkgdr_frames_receive (frames, timeout, &frame), status);
   return frame;
-}
-
-TEST (one_frame)
-{
-  const vkgdr_frame_info *info;
-  vkgdr_frame_buffer *buffer;
-  vkgdr_frame_t frame;
-  int p;
-
-  open_both ("NV12");
-  receive (0, VKGDR_FRAMES_TIMEOUT);
-  buffer = vkgdr_frame_server_acquire (source, 10 * SECOND);
-  for (p = 0; p < 2; p++)
-    memset (buffer->planes[p].host, 7 + p,
-        (size_t) buffer->planes[p].stride * HEIGHT / (p + 1));
-  ck_assert (vkgdr_frame_server_send (source, buffer, 5));
-  frame = receive (10 * SECOND, VKGDR_FRAMES_FRAME);
-  info = vkgdr_frame_get_info (frame);
-  ck_assert_str_eq (info->format->name, "NV12");
-  ck_assert_int_eq (info->format->width, WIDTH);
-  ck_assert_int_eq (info->format->planes[1].width, WIDTH / 2);
-  ck_assert_int_eq (info->format->planes[1].channels, 2);
-  ck_assert_int_eq (info->n_planes, 2);
-  ck_assert_int_eq (info->number, 1);
-  ck_assert_int_eq (info->time, 5);
-  ck_assert (info->planes[0].device != 0);
-  ck_assert (vkgdr_frame_invalidate (frame));
-  for (p = 0; p < 2; p++) {
-    const uint8_t *first = info->planes[p].host;
-
-    ck_assert_int_eq (first[0], 7 + p);
-    ck_assert_int_eq (
-        first[(HEIGHT / (p + 1) - 1) * info->planes[p].stride + WIDTH - 1],
-        7 + p);
-  }
-  vkgdr_frame_release (frame);
-  vkgdr_frame_server_end (source);
-  receive (10 * SECOND, VKGDR_FRAMES_EOS);
-  vkgdr_frame_server_close (source);
-  receive (10 * SECOND, VKGDR_FRAMES_BYE);
-  vkgdr_frames_close (frames);
 }
 
 static void
@@ -353,13 +293,23 @@ slow_work (void *is_done)
  * only after the work. */
 TEST (streams)
 {
+  const vkgdr_frame_server_params params = {
+    .path = path, .format = "GRAY8", .width = WIDTH, .height = HEIGHT
+  };
+  const vkgdr_frames_params client = { .path = path };
   const vkgdr_cuda *cu = test_enter_context ();
   atomic_int is_written = 0, is_read = 0;
+  vkgdr_frame_server_t source;
   vkgdr_frame_buffer *buffers[8];
   CUstream stream;
   int i;
 
-  open_both ("GRAY8");
+  source = vkgdr_frame_server_open (&params);
+  assert_no_error ();
+  frames = vkgdr_frames_connect (&client);
+  assert_no_error ();
+  for (i = 0; i < 5000 && vkgdr_frame_server_count_clients (source) < 1; i++)
+    usleep (1000);
   ck_assert_int_eq (
       cu->cuStreamCreate (&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
   for (i = 0; i < 8; i++)
@@ -406,33 +356,13 @@ TEST (wrong_parameters)
 
 /* --- clients that do not read -------------------------------------------- */
 
-/* The socket of a client that does not read is full after some frames. One
- * frame waits for it, and the others are lost. Another client gets all. */
+/* The socket of a client that does not read is full after some frames, and the
+ * others are lost. Such a client keeps no more frames than it has, also if it
+ * reads neither the end of a stream nor the next streams. Later it gets frames
+ * and EOS in their order. Another client gets all. */
 TEST (full_socket)
 {
   vkgdr_server_figures figures;
-  int reader, deaf, i;
-
-  serve (VKGDR_SERVER_LEAKY_DOWNSTREAM, 1000);
-  deaf = come ();
-  reader = come ();
-  for (i = 1; i <= 50; i++) {
-    send_in (memory, LARGE);
-    read_and_release (reader, (uint64_t) i);
-  }
-  vkgdr_server_get_figures (server, &figures);
-  ck_assert_uint_gt (figures.lost, 30);
-  ck_assert_uint_eq (read_until (deaf, 50) + figures.lost, 50);
-  wait_for_release (0);
-  close (deaf);
-  close (reader);
-  stop ();
-}
-
-/* A client that reads neither the end of a stream nor the next streams keeps no
- * more frames than it has. Later it gets frames and EOS in their order. */
-TEST (full_socket_and_ends)
-{
   int reader, deaf, kept = 0, i, k;
 
   serve (VKGDR_SERVER_LEAKY_DOWNSTREAM, 1000);
@@ -451,8 +381,10 @@ TEST (full_socket_and_ends)
     }
   }
   wait_for_release (kept);
+  vkgdr_server_get_figures (server, &figures);
+  ck_assert_uint_gt (figures.lost, 180);
   /* The frames that were sent, EOS, perhaps a frame of a later stream. */
-  ck_assert_uint_gt (read_until (deaf, UINT64_MAX), 0);
+  ck_assert_uint_gt (read_until_eos (deaf), 0);
   wait_for_release (0);
   close (deaf);
   close (reader);
@@ -582,6 +514,43 @@ TEST (no_descriptors_in_the_client)
 
 /* --- ends ---------------------------------------------------------------- */
 
+/* The frames that a client has not read when it closes go back, though it keeps
+ * another one. There are other messages between them. */
+TEST (close_returns_frames)
+{
+  const vkgdr_frames_params params = {
+    .path = path, .import = fake_import, .forget = fake_forget
+  };
+  vkgdr_frame_t frame;
+  int i;
+
+  serve (VKGDR_SERVER_LEAKY_NO, 16);
+  frames = vkgdr_frames_connect (&params);
+  wait_for_clients (1);
+  for (i = 0; i < 7; i++) {
+    vkgdr_export *export = new_export ();
+
+    send_in (export, 0);
+    vkgdr_export_unref (export);
+  }
+  frame = receive (10 * SECOND, VKGDR_FRAMES_FRAME);
+  vkgdr_frames_close (frames);
+  wait_for_release (1);
+  ck_assert_int_eq (atomic_load (&n_released), 6);
+  vkgdr_frame_release (frame);
+  ck_assert_int_eq (n_imports, 0);
+  stop ();
+}
+
+/* A server that was killed leaves its socket. */
+TEST (socket_without_a_server)
+{
+  close (vkgdr_socket_listen (path, VKGDR_FRAME_PEERS_USER));
+  serve (VKGDR_SERVER_LEAKY_NO, 4);
+  close (come ());
+  stop ();
+}
+
 /* A client is told at once about memory that has ended, even if nothing else
  * happens, and the server keeps no descriptor of it. */
 TEST (exports_end)
@@ -635,7 +604,7 @@ TEST (races_with_the_end)
     vkgdr_server_end (server);
     pthread_join (thread, NULL);
     expect (fd, VKGDR_WIRE_WELCOME);
-    read_until (fd, UINT64_MAX);
+    read_until_eos (fd);
     close (fd);
   }
   stop ();
@@ -865,6 +834,15 @@ TEST (hostile_server)
   }
   ck_assert_int_eq (test_count_fds (), fds);
   close (fd);
+}
+
+TEST (killed_server)
+{
+  open_session ();
+  close (accepted);
+  receive (10 * SECOND, VKGDR_FRAMES_ERROR);
+  assert_error ("the server has ended");
+  close_session ();
 }
 
 /* A server sends only so many memories, and none twice. */

@@ -69,8 +69,12 @@ TEST_LOOP (devices, N_ELEMENTS (devices))
   ck_assert_str_eq (reason, "");
   ck_assert_str_eq (remedy, "");
   mem = test_alloc (g, 4096);
+  ck_assert_uint_ne (vkgdr_memory_get_device_ptr (mem), 0);
   ck_assert_int_eq (vkgdr_memory_is_coherent (mem), info.coherent);
+  if (info.coherent)
+    ck_assert_uint_eq (vkgdr_memory_non_coherent_atom_size (mem), 1);
   vkgdr_memory_free (mem);
+  vkgdr_memory_free (NULL);
   vkgdr_close (g);
   vkgdr_close (NULL);
 }
@@ -362,24 +366,6 @@ TEST (threads_of_the_driver_may_wake_late)
   vkgdr_vk_clear (&vk);
 }
 
-/* If the device exists but a call of the driver fails, the error is that of the
- * call. */
-TEST (driver_without_uuid)
-{
-  char *error;
-
-  if (!test_use_software_device ())
-    return;
-  vkgdr_close (vkgdr_open (0, 0));
-  test_fail ("cuDeviceGetUuid:1:CUDA_ERROR_OUT_OF_MEMORY");
-  ck_assert_ptr_null (vkgdr_open (0, 0));
-  assert_error ("cuDeviceGetUuid", "CUDA_ERROR_OUT_OF_MEMORY");
-  error = vkgdr_last_error ();
-  ck_assert_ptr_null (strstr (error, "there is no CUDA device"));
-  free (error);
-  test_fail (NULL);
-}
-
 /* --- VKGDR_DEBUG ---------------------------------------------------------- */
 
 /* Values of VKGDR_DEBUG, and bar, window, non_coherent, no_window and
@@ -493,55 +479,31 @@ TEST (a_failure_takes_none_of_the_window)
 /* --- nothing is left ----------------------------------------------------- */
 
 static void
-open_and_close (void *data)
+open_probe_and_fail (void *data)
 {
-  vkgdr_close (vkgdr_open (0, 0));
-  assert_no_error ();
-}
+  vkgdr_device_info info;
 
-static void
-open_with_window_optional (void *data)
-{
   vkgdr_close (vkgdr_open (0, OPTIONAL));
   assert_no_error ();
-}
-
-static void
-fail_to_open (void *data)
-{
+  vkgdr_probe (0, &info);
+  vkgdr_probe (7, &info);
   ck_assert_ptr_null (vkgdr_open (7, 0));
   if (!vkgdr_driver_is_software ())
     return;
   test_fail ("cuDeviceGetUuid:1:CUDA_ERROR_INVALID_DEVICE");
   ck_assert_ptr_null (vkgdr_open (0, 0));
-  assert_error ("CUDA_ERROR_INVALID_DEVICE");
+  /* The error is that of the call, and not that there is no device. */
+  assert_error ("cuDeviceGetUuid failed with CUDA_ERROR_INVALID_DEVICE");
   test_fail (NULL);
 }
 
-static void
-probe (void *data)
+static const char *const restrictions[] = { "", "no-window" };
+
+TEST_LOOP (nothing_leaks, N_ELEMENTS (restrictions))
 {
-  vkgdr_device_info info;
-
-  vkgdr_probe (0, &info);
-  vkgdr_probe (7, &info);
-}
-
-static const struct {
-  void (*function) (void *data);
-  const char *debug;
-} repeated[] = {
-  { open_and_close, "" },
-  { open_with_window_optional, "no-window" },
-  { fail_to_open, "" },
-  { probe, "" },
-};
-
-TEST_LOOP (nothing_leaks, N_ELEMENTS (repeated))
-{
-  setenv ("VKGDR_DEBUG", repeated[__i__].debug, 1);
+  setenv ("VKGDR_DEBUG", restrictions[__i__], 1);
   test_enter_context ();
-  test_leaves_nothing (40, repeated[__i__].function, NULL);
+  test_leaves_nothing (40, open_probe_and_fail, NULL);
 }
 
 static void *

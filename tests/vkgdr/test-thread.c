@@ -150,12 +150,6 @@ SPY (void, FreeMemory,
     (VkDevice device, VkDeviceMemory memory,
         const VkAllocationCallbacks *callbacks),
     (device, memory, callbacks))
-SPY (VkResult, MapMemory,
-    (VkDevice device, VkDeviceMemory memory, VkDeviceSize offset,
-        VkDeviceSize size, VkMemoryMapFlags flags, void **data),
-    (device, memory, offset, size, flags, data))
-SPY (void, UnmapMemory, (VkDevice device, VkDeviceMemory memory),
-    (device, memory))
 SPY (VkResult, GetMemoryFdKHR,
     (VkDevice device, const VkMemoryGetFdInfoKHR *info, int *fd),
     (device, info, fd))
@@ -173,8 +167,6 @@ replace_functions (vkgdr_t g)
   application = pthread_self ();
   g->vk.AllocateMemory = spy_AllocateMemory;
   g->vk.FreeMemory = spy_FreeMemory;
-  g->vk.MapMemory = spy_MapMemory;
-  g->vk.UnmapMemory = spy_UnmapMemory;
   g->vk.GetMemoryFdKHR = spy_GetMemoryFdKHR;
   g->vk.GetPhysicalDeviceMemoryProperties2 =
       spy_GetPhysicalDeviceMemoryProperties2;
@@ -200,9 +192,9 @@ TEST (no_other_thread_calls_vulkan)
   vkgdr_memory_free (imported);
   vkgdr_memory_free (memory);
   vkgdr_close (g);
-  /* Each memory is allocated, mapped, unmapped and freed. There are two file
-   * descriptors and one device. */
-  ck_assert_int_ge (n_calls, 2 * 4 + 2 + 1);
+  /* Each memory is allocated and freed. There are two file descriptors and one
+   * device. */
+  ck_assert_int_ge (n_calls, 2 * 2 + 2 + 1);
 }
 
 /* --- fork ---------------------------------------------------------------- */

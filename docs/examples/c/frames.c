@@ -41,7 +41,7 @@ main (int argc, char **argv)
       if (cuModuleLoadData (&module, image) || cuModuleGetFunction (&add, module, "add"))
         return 1;
     }
-    cuMemsetD32Async (sum, 0, 1, NULL);
+    cuMemsetD8Async (sum, 0, sizeof (unsigned), NULL);
     for (unsigned i = 0; i < info->n_planes; i++) {
       const vkgdr_frame_plane_format *plane = &info->format->planes[i];
       int width = plane->width * plane->channels * plane->bits / 8;

@@ -1,35 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * cuda.h: as much of the CUDA toolkit's header as docs/examples/c/frames.c
- * needs; toolkit.c implements it
+ * needs, with the driver that libvkgdr has loaded
  */
 
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 
-#include <stddef.h>
+#include "driver.h"
 
-typedef int CUdevice;
-typedef unsigned long long CUdeviceptr;
-typedef int CUresult;
-typedef struct CUctx_st *CUcontext;
-typedef struct CUmod_st *CUmodule;
-typedef struct CUfunc_st *CUfunction;
-typedef struct CUstream_st *CUstream;
-
-#define CUDA_SUCCESS 0
-
-CUresult cuDevicePrimaryCtxRetain (CUcontext *context, CUdevice device);
-CUresult cuCtxPushCurrent (CUcontext context);
-CUresult cuMemAlloc (CUdeviceptr *pointer, size_t size);
-CUresult cuMemcpyDtoH (void *to, CUdeviceptr from, size_t size);
-CUresult cuMemsetD32Async (
-    CUdeviceptr pointer, unsigned value, size_t n, CUstream stream);
-CUresult cuModuleLoadData (CUmodule *module, const void *image);
-CUresult cuModuleGetFunction (
-    CUfunction *function, CUmodule module, const char *name);
-CUresult cuLaunchKernel (CUfunction function, unsigned grid_x, unsigned grid_y,
-    unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
-    unsigned shared, CUstream stream, void **arguments, void **extra);
+#define cuDevicePrimaryCtxRetain vkgdr_driver_load ()->cuDevicePrimaryCtxRetain
+#define cuCtxPushCurrent vkgdr_driver_load ()->cuCtxPushCurrent
+#define cuMemAlloc vkgdr_driver_load ()->cuMemAlloc
+#define cuMemcpyDtoH vkgdr_driver_load ()->cuMemcpyDtoH
+#define cuMemsetD8Async vkgdr_driver_load ()->cuMemsetD8Async
+#define cuModuleLoadData vkgdr_driver_load ()->cuModuleLoadData
+#define cuModuleGetFunction vkgdr_driver_load ()->cuModuleGetFunction
+#define cuLaunchKernel vkgdr_driver_load ()->cuLaunchKernel
 
 #endif /* FAKE_CUDA_H */
