@@ -9,96 +9,93 @@ Meson counts programs, but a program here runs many cases, and prints their numb
 the format of its framework: libcheck, pytest or unittest. A program without such a
 summary has failed, even if it ends without an error. Only programs without a framework
 (api-*) count as one case. Does not depend on how the tests are built or run.
+
+On standard error: how long the tests took, and which of them took most of it. Tests run
+in parallel, so the sum of their times is more than the time of the run.
 """
 
+import collections
 import json
 import re
 import sys
-from typing import NamedTuple
 
-CHECK = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)$", re.M)
+# A summary, and the words that it has in front of or behind numbers.
+CHECK = re.compile(r"^\d+%: (Checks: \d+, Failures: \d+, Errors: \d+)$", re.M)
 PYTEST = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s(?: .*)?$", re.M)
-UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\n\s*(?:OK|FAILED)(?: \((.*)\))?$", re.M)
-
+UNITTEST = re.compile(r"^(Ran \d+ tests?) in .*\n\s*(?:OK|FAILED)(?: (\(.*\)))?$", re.M)
+NUMBER = re.compile(r"(\d+) ([a-z]+)|([A-Za-z][a-z ]*?)(?:: |=| )(\d+)")
+FAILED = {"Failures", "Errors", "failed", "error", "errors", "xpassed", "failures",
+          "unexpected successes"}
 
 # Meson's names of tests that are one case each, and print no summary.
 WITHOUT_SUMMARY = re.compile(r"(?:^|[ /:])api-[\w-]+$")
-
-
-class Count(NamedTuple):
-    passed: int = 0
-    failed: int = 0
-    skipped: int = 0
-
-    def __add__(self, other):
-        return Count(*(a + b for a, b in zip(self, other)))
-
-
-def count_check(match):
-    checks, failures, errors = map(int, match.groups())
-    return Count(checks - failures - errors, failures + errors)
-
-
-def count_pytest(match):
-    number = {word: int(n) for n, word in re.findall(r"(\d+) ([a-z]+)", match[1])}
-    return Count(
-        number.get("passed", 0) + number.get("xfailed", 0),
-        sum(number.get(w, 0) for w in ("failed", "error", "errors", "xpassed")),
-        number.get("skipped", 0),
-    )
-
-
-def count_unittest(match):
-    number = {
-        word: int(n) for word, n in re.findall(r"([a-z][a-z ]*)=(\d+)", match[2] or "")
-    }
-    failed = sum(
-        number.get(w, 0) for w in ("failures", "errors", "unexpected successes")
-    )
-    skipped = number.get("skipped", 0)
-    return Count(int(match[1]) - failed - skipped, failed, skipped)
-
-
-READERS = ((CHECK, count_check), (PYTEST, count_pytest), (UNITTEST, count_unittest))
+SLOWEST = 10
 
 
 def count_cases(text):
-    """Adds up the summaries of the frameworks in a program's output."""
-    count = Count()
-    for pattern, reader in READERS:
+    """Adds up the summaries of the frameworks in a program's output: the numbers of cases
+    that passed, failed and were skipped."""
+    passed = failed = skipped = 0
+    for pattern, total in (CHECK, "Checks"), (PYTEST, ""), (UNITTEST, "Ran"):
         for match in pattern.finditer(text):
-            count += reader(match)
-    return count
+            number = collections.Counter()
+            for n, word, name, value in NUMBER.findall(" ".join(filter(None, match.groups()))):
+                number[word or name] += int(n or value)
+            bad = sum(number[word] for word in FAILED)
+            passed += (number[total] - bad - number["skipped"] if total
+                       else number["passed"] + number["xfailed"])
+            failed += bad
+            skipped += number["skipped"]
+    return passed, failed, skipped
 
 
 def count_test(test):
     """Counts the cases of one entry of a test log: a program that Meson ran."""
-    result = test["result"]
-    if result == "SKIP":
-        return Count(skipped=1)
-
+    if test["result"] == "SKIP":
+        return 0, 0, 1
     count = count_cases(test.get("stdout", "") + "\n" + test.get("stderr", ""))
-    if result in ("OK", "EXPECTEDFAIL"):
+    if test["result"] in ("OK", "EXPECTEDFAIL"):
         if any(count):
             return count
         if WITHOUT_SUMMARY.search(test["name"]):
-            return Count(passed=1)
-        print("{}: it ended without a summary".format(test["name"]), file=sys.stderr)
-        return Count(failed=1)
+            return 1, 0, 0
+        print(f"{test['name']}: it ended without a summary", file=sys.stderr)
+        return 0, 1, 0
     # A program can fail although its cases passed: by a crash or a leak at its
     # end, by a sanitizer's report, or by a time limit before it prints its
     # summary.
-    return count if count.failed else count + Count(failed=1)
+    return count[0], count[1] or 1, count[2]
+
+
+def format_time(seconds):
+    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60)} s"
+
+
+def show_slowest(tests):
+    """Each has a name, a start and a duration, in seconds."""
+    start = min(test["starttime"] for test in tests)
+    end = max(test["starttime"] + test["duration"] for test in tests)
+    slowest = sorted(tests, key=lambda test: -test["duration"])[:SLOWEST]
+    total, part = (sum(test["duration"] for test in some) for some in (tests, slowest))
+    print(f"The tests took {format_time(end - start)}; the slowest {len(slowest)} of"
+          f" {len(tests)}:", file=sys.stderr)
+    for test in slowest:  # Meson's "project:suite / test"
+        print(f"{format_time(test['duration']):>12}  {test['name'].split(':', 1)[-1]}",
+              file=sys.stderr)
+    print(f"Together these are {part / (total or 1):.0%} of the time of all tests.",
+          file=sys.stderr)
 
 
 def main(paths):
-    total = Count()
+    tests = []
     for path in paths:
         with open(path, encoding="utf-8") as log:
-            for line in log:
-                total += count_test(json.loads(line))
-    print("{} passed, {} failed, {} skipped".format(*total))
-    return 1 if total.failed or not total.passed else 0
+            tests += map(json.loads, log)
+    if tests:
+        show_slowest(tests)
+    passed, failed, skipped = map(sum, zip((0, 0, 0), *map(count_test, tests)))
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

@@ -4,8 +4,7 @@
 
     test-count.py SOURCE-FOLDER [unittest's arguments]
 
-Runs scripts/count-tests.py and scripts/slow-tests.py with made-up logs, and tests/run
-with made-up programs.
+Runs scripts/count-tests.py with made-up logs, and tests/run with made-up programs.
 """
 
 import json
@@ -27,6 +26,11 @@ LOGS = [
     ("6 passed, 0 failed, 0 skipped", "", ("p:gst / ipc", "OK", PASSED)),
     ("4 passed, 2 failed, 0 skipped", "", ("p:gst / ipc", "FAIL", FAILED)),
     ("6 passed, 0 failed, 1 skipped", "", ("a", "OK", PASSED), ("b", "SKIP", "no device\n")),
+    ("4 passed, 3 failed, 1 skipped", "",
+     ("a", "FAIL", "= 2 failed, 3 passed, 1 skipped, 1 xfailed, 1 error in 1.2s =\n")),
+    ("3 passed, 3 failed, 1 skipped", "", ("a", "FAIL", "Ran 7 tests in 1.0s\n\nFAILED (failures=1,"
+                                           " errors=1, skipped=1, unexpected successes=1)\n")),
+    ("1 passed, 0 failed, 0 skipped", "", ("a", "OK", "Ran 1 test in 1.0s\n\nOK\n")),
     # no summary
     ("0 passed, 1 failed, 0 skipped", "p:gst / ipc", ("p:gst / ipc", "OK", "Running\n")),
     ("6 passed, 1 failed, 0 skipped", "", ("a", "OK", PASSED), ("b", "OK", "")),
@@ -48,37 +52,37 @@ PROGRAMS = [
 ]
 
 
-class Case(unittest.TestCase):
+class Counts(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
-        self.log = os.path.join(self.folder, "testlog.json")
-
-    def write_log(self, names, tests):
-        with open(self.log, "w", encoding="utf-8") as log:
-            for test in tests:
-                log.write(json.dumps(dict(zip(names, test))) + "\n")
-
-    def run_program(self, *command):
-        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              encoding="utf-8", timeout=60, check=False)
 
     def check(self, line, words, *command):
-        """The exit status shows whether all tests have passed."""
-        run = self.run_program(*command)
-        self.assertEqual(run.stdout.splitlines()[-1], line, run.stdout)
+        """The exit status shows whether all tests have passed. Returns the lines of the
+        output."""
+        run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             encoding="utf-8", timeout=60, check=False)
+        lines = run.stdout.splitlines()
+        self.assertEqual(lines[-1], line, run.stdout)
         passed = " 0 failed" in line and not line.startswith("0 passed")
         self.assertEqual(run.returncode, 0 if passed else 1, run.stdout)
         self.assertIn(words, run.stdout)
+        return lines
 
+    def count(self, line, words, tests):
+        log = os.path.join(self.folder, "testlog.json")
+        with open(log, "w", encoding="utf-8") as file:
+            for name, result, text, *times in tests:
+                start, duration = times or (0, 0)
+                file.write(json.dumps({"name": name, "result": result, "stdout": text,
+                                       "starttime": start, "duration": duration}) + "\n")
+        return self.check(line, words, sys.executable, f"{ROOT}/scripts/count-tests.py", log)
 
-class Counts(Case):
     def test_logs_of_meson(self):
         for line, words, *tests in LOGS:
             with self.subTest(tests=tests):
-                self.write_log(("name", "result", "stdout"), tests)
-                self.check(line, words, sys.executable, f"{ROOT}/scripts/count-tests.py", self.log)
+                self.count(line, words, tests)
 
     def test_installed_tests(self):
         for number, (line, words, *programs) in enumerate(PROGRAMS):
@@ -93,28 +97,21 @@ class Counts(Case):
                     os.chmod(path, 0o755)
                 self.check(line, words, os.path.join(folder, "run"))
 
-
-class SlowTests(Case):
-    def slow(self, *tests):
-        """Each test has a name, a start and a duration."""
-        self.write_log(("name", "starttime", "duration"), tests)
-        run = self.run_program(sys.executable, f"{ROOT}/scripts/slow-tests.py", self.log)
-        self.assertEqual(run.returncode, 0, run.stdout)
-        return run.stdout.splitlines()
-
     def test_time_of_the_run_is_from_the_first_start_to_the_last_end(self):
-        lines = self.slow(("p:gst / a", 1000.0, 90.0), ("p:gst / b", 1010.0, 115.5))
+        lines = self.count("12 passed, 0 failed, 0 skipped", "", [
+            ("p:gst / a", "OK", PASSED, 1000.0, 90.0), ("p:gst / b", "OK", PASSED, 1010.0, 115.5)])
         self.assertEqual(lines[0], "The tests took 2 min 5 s; the slowest 2 of 2:")
         self.assertEqual(lines[1].split(), ["1", "min", "55", "s", "gst", "/", "b"])
         self.assertEqual(lines[2].split(), ["1", "min", "30", "s", "gst", "/", "a"])
 
     def test_ten_of_many(self):
-        lines = self.slow(*((f"p:x / t{i}", 5.0, float(i)) for i in range(1, 21)))
-        self.assertIn("the slowest 10 of 20", lines[0])
-        names = [line.split()[-1] for line in lines[1:-1]]
+        tests = [(f"p:x / t{i}", "OK", PASSED, 5.0, float(i)) for i in range(1, 21)]
+        lines = self.count("120 passed, 0 failed, 0 skipped", "the slowest 10 of 20", tests)
+        names = [line.split()[-1] for line in lines[1:-2]]
         self.assertEqual(names, [f"t{i}" for i in range(20, 10, -1)])
-        self.assertIn("74%", lines[-1])  # 155 of 210 seconds
-        self.assertEqual(self.slow(), [])
+        self.assertIn("74%", lines[-2])  # 155 of 210 seconds
+        self.assertEqual(self.count("0 passed, 0 failed, 0 skipped", "", []),
+                         ["0 passed, 0 failed, 0 skipped"])
 
 
 if __name__ == "__main__":

@@ -220,8 +220,8 @@ CASES = [
         *[dataclasses.replace(variant, how="process") for variant in UPLOADS],
         Variant("vkgdrtensor", "vkgdrtensor, no cache", TENSOR.replace("batch=8", "batch=1"),
                 "process"),
-        Variant("bare-cuda", "CUDA alone", how="bare"),
-        Variant("bare-vulkan", "Vulkan alone", how="bare")]),
+        Variant("bare-cuda", "CUDA alone", how="bare:cuda"),
+        Variant("bare-vulkan", "Vulkan alone", how="bare:vulkan")]),
     # the same writes in a pipeline, and in loops without a pipeline
     Case("loops", "loops", "", "frames/s", [
         ours(),

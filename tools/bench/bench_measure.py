@@ -154,16 +154,15 @@ class Measurer:
                 finally:
                     process.kill()
 
-    def measure_bare(self, case, variant):
+    def in_python(self, what, argument):
+        script = os.path.join(self.folder, "bench_process.py")
+        return [sys.executable, script, what, argument]
+
+    def measure_bare(self, case, variant, what):
         machine = self.hello["machine"]
-        run = subprocess.run(
-            [sys.executable, os.path.join(self.folder, "bench_bare.py"), variant.id,
-             machine["name"], self.hello["softcuda"] if machine["software"] else ""],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=PATIENCE,
-            check=False)
-        if run.returncode != 0:
-            raise Failure(run.stderr)
-        return float(run.stdout) * 1e3
+        softcuda = self.hello["softcuda"] if machine["software"] else ""
+        with start(self.in_python(what, {"cuda": softcuda, "vulkan": machine["name"]}[what])) as p:
+            return read_line(p)["seconds"] * 1e3
 
     # --- without pipelines
 
@@ -232,8 +231,7 @@ class Measurer:
             source, consumer = pipeline.replace("IPC_PATH", path).split(CONSUMER)
             command = [*self.command, "play", consumer]
             if consumer.startswith("python:"):
-                script = os.path.join(self.folder, "bench_client.py")
-                command = [sys.executable, script, consumer[len("python:"):]]
+                command = self.in_python("client", path)
             command = [*shlex.split(self.options.consumer_prefix or ""), *command]
             server = start([*self.command, "play", source])
             processes = [start(command) for _ in range(case.consumers)]

@@ -12,10 +12,6 @@
 
 #include "helper.h"
 
-/* The shortest time of one measurement in nanoseconds, so that reading the
- * clock, which takes about 20 ns, does not matter. */
-#define MIN_STRETCH 4000
-
 #define ALIGNMENT 4096
 
 /* --- memory --------------------------------------------------------------- */
@@ -136,8 +132,9 @@ copy_on_device (Copy *c)
 }
 
 static void
-copy (Copy *c)
+copy (gpointer data)
 {
+  Copy *c = data;
   guint8 *from = c->from.host, *to = c->to.host;
   CUdeviceptr device = c->from.device;
   CUstream stream = c->from.stream;
@@ -177,35 +174,6 @@ copy (Copy *c)
     vkgdr_memory_flush (c->to.window, 0, size);
 }
 
-/* Returns seconds for one call. The calls are timed in batches, which grow
- * until reading the clock does not matter. */
-static gdouble
-time_calls (Copy *c, gdouble seconds)
-{
-  gint64 budget = seconds * 1e9, elapsed = 0;
-  guint64 calls = 0;
-  guint batch = 1, i;
-
-  copy (c);
-  c->device_time = c->n_device = 0; /* the first copy takes longer */
-  while (calls == 0 || elapsed < budget) {
-    gint64 start = bench_now ();
-    gint64 took;
-
-    for (i = 0; i < batch; i++)
-      copy (c);
-    took = bench_now () - start;
-    if (took < MIN_STRETCH) {
-      batch *= 2;
-      continue;
-    }
-    elapsed += took;
-    calls += batch;
-  }
-  return c->n_device > 0 ? c->device_time / 1e3 / c->n_device
-                         : elapsed / 1e9 / calls;
-}
-
 /* The request has `bytes`, `how` (of hows), `from` and, for copies by the CPU,
  * `to` (places), and `seconds`. The reply has `seconds` of one copy. */
 void
@@ -230,8 +198,12 @@ bench_copy (GstVkgdrContext *context, GVariant *request)
     bench_block_init (&c.to, to, size, 0);
   for (i = 0; i < 2; i++)
     bench_check (c.cu->cuEventCreate (&c.events[i], 0), "cuEventCreate");
-  bench_reply (
-      g_variant_new_parsed ("{'seconds': %d}", time_calls (&c, seconds)));
+  copy (&c);
+  c.device_time = c.n_device = 0; /* the first copy takes longer */
+  seconds = bench_time_calls (copy, &c, seconds);
+  if (c.n_device > 0)
+    seconds = c.device_time / 1e3 / c.n_device;
+  bench_reply (g_variant_new_parsed ("{'seconds': %d}", seconds));
   for (i = 0; i < 2; i++)
     c.cu->cuEventDestroy (c.events[i]);
   bench_block_clear (&c.from);

@@ -26,6 +26,10 @@
 static const gchar *const peers[] = { "cudaupload", "cudaconvertscale",
   "cudaipcsink", NULL };
 
+/* The shortest time of one measurement in nanoseconds, so that reading the
+ * clock, which takes about 20 ns, does not matter. */
+#define MIN_STRETCH 4000
+
 static FILE *replies;
 
 /* --- replies and errors --------------------------------------------------- */
@@ -85,6 +89,30 @@ bench_now (void)
 
   clock_gettime (CLOCK_MONOTONIC, &now);
   return (gint64) now.tv_sec * G_GINT64_CONSTANT (1000000000) + now.tv_nsec;
+}
+
+gdouble
+bench_time_calls (void (*func) (gpointer data), gpointer data, gdouble seconds)
+{
+  gint64 budget = seconds * 1e9, elapsed = 0;
+  guint64 calls = 0;
+  guint batch = 1, i;
+
+  while (calls == 0 || elapsed < budget) {
+    gint64 start = bench_now ();
+    gint64 took;
+
+    for (i = 0; i < batch; i++)
+      func (data);
+    took = bench_now () - start;
+    if (took < MIN_STRETCH) { /* the calls are timed in larger batches */
+      batch *= 2;
+      continue;
+    }
+    elapsed += took;
+    calls += batch;
+  }
+  return elapsed / 1e9 / calls;
 }
 
 /* --- the description ------------------------------------------------------ */

@@ -37,6 +37,11 @@ void bench_check (CUresult result, const gchar *function);
 /* Nanoseconds of CLOCK_MONOTONIC, which all processes share. */
 gint64 bench_now (void);
 
+/* Calls @func for so many seconds, at least once. Returns seconds for one
+ * call. */
+gdouble bench_time_calls (
+    void (*func) (gpointer data), gpointer data, gdouble seconds);
+
 /* --- copies.c: memory ----------------------------------------------------- */
 
 typedef enum { BENCH_RAM, BENCH_WINDOW, BENCH_PINNED } BenchPlace;

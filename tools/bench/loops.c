@@ -22,16 +22,6 @@
  * filled. */
 #define WARM_UP_SHARE 0.3
 
-/* The number of frames that each thread has to write in the counted time, and a
- * limit of that time in nanoseconds. */
-#define MIN_FRAMES 3
-#define PATIENCE (10 * G_GINT64_CONSTANT (1000000000))
-
-/* The interval in which the threads are checked, in microseconds. */
-#define POLL 1000
-
-enum { WARM_UP, COUNT, DONE };
-
 /* A thread with its frames. From pinned memory, asynchronous DMA copies each
  * frame to the device. */
 typedef struct {
@@ -39,10 +29,8 @@ typedef struct {
   BenchFill fill;
   BenchBlock block;
   CUevent sent[MAX_FRAMES];
-
-  gint n_written; /* atomic: frames in the counted time */
-  gint64 first;
-  gint64 last;
+  guint64 n_written;
+  gdouble frame_time; /* in seconds */
 } Loop;
 
 /* One request is answered at a time. */
@@ -53,16 +41,18 @@ static struct {
   gint64 size;  /* bytes of a frame */
   gsize stride; /* the distance between two frames */
   gdouble seconds;
-  gint phase; /* atomic */
+  gint n_measured; /* atomic: loops whose time is over */
   Loop loops[MAX_THREADS];
 } all;
 
-/* Writes frame number @number to the memories in turn. A staged frame is only
- * written when its last transfer has ended. */
+/* Writes to the frames in turn. A staged frame is only written when its last
+ * transfer has ended. */
 static void
-write_frame (Loop *self, guint64 number)
+write_frame (gpointer data)
 {
+  Loop *self = data;
   BenchBlock *block = &self->block;
+  guint64 number = self->n_written++;
   guint frame = number % all.n_frames;
   gsize offset = frame * all.stride;
 
@@ -82,46 +72,30 @@ write_frame (Loop *self, guint64 number)
   }
 }
 
+/* No loop ends before the time of all is over: the last ones would be faster
+ * without the others. */
 static gpointer
 run_loop (gpointer data)
 {
   Loop *self = data;
-  guint64 number = 0;
-  gint phase;
 
   if (!gst_vkgdr_context_push (all.context, NULL))
     bench_die ("a thread cannot use the device");
-  while ((phase = g_atomic_int_get (&all.phase)) != DONE) {
-    write_frame (self, number++);
-    if (phase != COUNT)
-      continue;
-    self->last = bench_now ();
-    if (self->first == 0)
-      self->first = self->last;
-    g_atomic_int_inc (&self->n_written);
-  }
+  bench_time_calls (write_frame, self, all.seconds * WARM_UP_SHARE);
+  self->frame_time = bench_time_calls (write_frame, self, all.seconds);
+  g_atomic_int_inc (&all.n_measured);
+  while (g_atomic_int_get (&all.n_measured) < all.n)
+    write_frame (self);
   gst_vkgdr_context_pop (all.context);
   return NULL;
-}
-
-static gboolean
-is_enough (void)
-{
-  guint i;
-
-  for (i = 0; i < all.n; i++)
-    if (g_atomic_int_get (&all.loops[i].n_written) < MIN_FRAMES)
-      return FALSE;
-  return TRUE;
 }
 
 /* Returns the frames per second of all threads together. */
 static gdouble
 measure (void)
 {
-  gdouble rate = 0;
   GError *error = NULL;
-  gint64 start;
+  gdouble rate = 0;
   guint i;
 
   for (i = 0; i < all.n; i++) {
@@ -130,19 +104,9 @@ measure (void)
     if (error)
       bench_die ("a thread cannot be started: %s", error->message);
   }
-  g_usleep (all.seconds * WARM_UP_SHARE * G_USEC_PER_SEC);
-  g_atomic_int_set (&all.phase, COUNT);
-  start = bench_now ();
-  g_usleep (all.seconds * G_USEC_PER_SEC);
-  while (!is_enough () && bench_now () < start + PATIENCE)
-    g_usleep (POLL);
-  g_atomic_int_set (&all.phase, DONE);
   for (i = 0; i < all.n; i++) {
-    Loop *self = &all.loops[i];
-
-    g_thread_join (self->handle);
-    if (self->last > self->first)
-      rate += (self->n_written - 1) * 1e9 / (self->last - self->first);
+    g_thread_join (all.loops[i].handle);
+    rate += 1 / all.loops[i].frame_time;
   }
   return rate;
 }

@@ -8,6 +8,8 @@
  * on the purpose of the pipeline.
  */
 
+#include <string.h>
+
 #include "helper.h"
 
 #define MAX_SINKS 64
@@ -30,7 +32,6 @@
 /* The arrivals at one sink. Payloaders push lists of buffers, which are one
  * arrival. */
 typedef struct {
-  GMutex lock;
   guint n_arrivals;
   guint64 n_buffers; /* after the first arrival */
   gint64 first;      /* times in nanoseconds */
@@ -39,6 +40,7 @@ typedef struct {
 } Counter;
 
 /* One pipeline runs at a time. */
+static GMutex lock;
 static Counter counters[MAX_SINKS];
 static guint n_counters;
 
@@ -100,7 +102,7 @@ count_buffers (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   gint64 now = bench_now ();
   Counter *counter = data;
 
-  g_mutex_lock (&counter->lock);
+  g_mutex_lock (&lock);
   if (counter->n_arrivals++ == 0) {
     counter->first = now;
   } else {
@@ -111,7 +113,7 @@ count_buffers (GstPad *pad, GstPadProbeInfo *info, gpointer data)
     counter->gap = MAX (counter->gap, now - counter->last);
   }
   counter->last = now;
-  g_mutex_unlock (&counter->lock);
+  g_mutex_unlock (&lock);
   return GST_PAD_PROBE_OK;
 }
 
@@ -132,17 +134,9 @@ watch_sinks (GstElement *pipeline)
 static void
 count_from_now (void)
 {
-  guint i;
-
-  for (i = 0; i < n_counters; i++) {
-    Counter *counter = &counters[i];
-
-    g_mutex_lock (&counter->lock);
-    counter->n_arrivals = 0;
-    counter->n_buffers = 0;
-    counter->gap = 0;
-    g_mutex_unlock (&counter->lock);
-  }
+  g_mutex_lock (&lock);
+  memset (counters, 0, sizeof (counters));
+  g_mutex_unlock (&lock);
 }
 
 static gboolean
@@ -150,11 +144,10 @@ have_got (guint n)
 {
   guint i, least = n;
 
-  for (i = 0; i < n_counters; i++) {
-    g_mutex_lock (&counters[i].lock);
+  g_mutex_lock (&lock);
+  for (i = 0; i < n_counters; i++)
     least = MIN (least, counters[i].n_arrivals);
-    g_mutex_unlock (&counters[i].lock);
-  }
+  g_mutex_unlock (&lock);
   return least == n;
 }
 
@@ -180,14 +173,14 @@ read_rate (gdouble *gap)
   guint i;
 
   *gap = 0;
+  g_mutex_lock (&lock);
   for (i = 0; i < n_counters; i++) {
-    Counter *counter = &counters[i];
+    const Counter *counter = &counters[i];
 
-    g_mutex_lock (&counter->lock);
     sum += counter->n_buffers * 1e9 / (counter->last - counter->first);
     *gap = MAX (*gap, counter->gap / 1e9);
-    g_mutex_unlock (&counter->lock);
   }
+  g_mutex_unlock (&lock);
   return sum;
 }
 

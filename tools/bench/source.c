@@ -199,44 +199,31 @@ bench_source_fill (GstPushSrc *src, GstBuffer *buffer)
   return GST_FLOW_OK;
 }
 
-static gboolean
-bench_source_start (GstBaseSrc *src)
-{
-  BenchSource *self = BENCH_SOURCE (src);
-  const gchar *touch = gst_structure_get_string (self->params, "touch");
-
-  self->interval = get_param (self, "interval");
-  self->writes = g_strcmp0 (touch, "nothing") != 0;
-  self->reads = g_strcmp0 (touch, "readwrite") == 0;
-  self->frame = 0;
-  bench_fill_init (&self->writer,
-      gst_structure_get_string (self->params, "fill"),
-      get_param (self, "area"));
-  return TRUE;
-}
-
-static gboolean
-bench_source_stop (GstBaseSrc *src)
-{
-  bench_fill_clear (&BENCH_SOURCE (src)->writer);
-  return TRUE;
-}
-
 /* The only property is set before the start, and not changed later. */
 static void
 bench_source_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
   BenchSource *self = BENCH_SOURCE (object);
+  const gchar *touch;
 
   gst_structure_free (self->params);
   self->params = g_value_dup_boxed (value);
+  touch = gst_structure_get_string (self->params, "touch");
+  self->interval = get_param (self, "interval");
+  self->writes = g_strcmp0 (touch, "nothing") != 0;
+  self->reads = g_strcmp0 (touch, "readwrite") == 0;
+  bench_fill_clear (&self->writer);
+  bench_fill_init (&self->writer,
+      gst_structure_get_string (self->params, "fill"),
+      get_param (self, "area"));
 }
 
 static void
 bench_source_finalize (GObject *object)
 {
   gst_structure_free (BENCH_SOURCE (object)->params);
+  bench_fill_clear (&BENCH_SOURCE (object)->writer);
   G_OBJECT_CLASS (bench_source_parent_class)->finalize (object);
 }
 
@@ -260,8 +247,6 @@ bench_source_class_init (BenchSourceClass *klass)
   base_class->get_caps = bench_source_get_caps;
   base_class->set_caps = bench_source_set_caps;
   base_class->decide_allocation = bench_source_decide_allocation;
-  base_class->start = bench_source_start;
-  base_class->stop = bench_source_stop;
   GST_PUSH_SRC_CLASS (klass)->fill = bench_source_fill;
 }
 
@@ -269,6 +254,7 @@ static void
 bench_source_init (BenchSource *self)
 {
   self->params = gst_structure_new_empty ("params");
+  self->writes = TRUE;
   gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_TIME);
 }
 

@@ -108,15 +108,6 @@ def parse_options():
     return options
 
 
-def check_save(path):
-    """Fails before anything is measured if the file cannot be written."""
-    existed = os.path.exists(path)
-    with open(path, "ab"):
-        pass
-    if not existed:
-        os.remove(path)
-
-
 def show_progress(text=""):
     """One line on the terminal. Standard output is for results."""
     if sys.stderr.isatty():
@@ -156,8 +147,8 @@ def describe_machine(hello):
 
 
 def run(options):
-    if options.save:
-        check_save(options.save)
+    # If the file cannot be written, nothing is measured.
+    save = open(options.save, "a", encoding="utf-8") if options.save else None
     measurer = bench_measure.Measurer(options, FOLDER)
     copies, cases = [], []
     if options.what in ("memory", "all"):
@@ -171,9 +162,10 @@ def run(options):
     results = bench_report.describe(VERSION, describe_machine(measurer.hello), options, copies,
                                     cases)
     text = json.dumps(results, indent=2, ensure_ascii=False) + "\n"
-    if options.save:
-        with open(options.save, "w", encoding="utf-8") as file:
-            file.write(text)
+    if save:
+        save.truncate(0)
+        save.write(text)
+        save.close()
     try:
         if options.json:
             sys.stdout.write(text)

@@ -9,7 +9,6 @@ smallest to the largest sample, if the file has these.
 """
 
 import argparse
-import itertools
 import json
 import os
 import sys
@@ -18,7 +17,6 @@ import textwrap
 try:
     import matplotlib
     from matplotlib.figure import Figure
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 except ImportError as error:  # --help works without it
     MISSING = str(error)
 else:
@@ -62,14 +60,12 @@ DASHES = ("-", "--", ":")
 
 
 def format_number(value):
-    """Returns a text with three digits, or with all digits in front of the
-    point.
-    """
+    """Three digits, or all digits in front of the point."""
     digits = next((n for n, least in enumerate((99.95, 9.995, 0.995)) if value >= least), 3)
     return f"{value:.{digits}f}"
 
 
-def format_size(size, _position=None):
+def format_size(size):
     for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= unit:
             return f"{size / unit:g} {name}"
@@ -109,16 +105,16 @@ class Sheet:
         self.y += BAR + GAP / 2
 
     def add_curves(self, curves):
-        """Adds curves, which are (label, x, y), and their names. Returns their axes."""
+        """Adds curves, which are (label, points), and their names. Returns their axes."""
         top = self.y = self.y + GAP
         axes = self.figure.add_axes([0, 0, 1, 1])
         axes.grid(color="#dddddd")
         self.y += PLOT_HEIGHT + AXIS_BELOW
-        for i, (label, x, y) in enumerate(curves):
+        for i, (label, points) in enumerate(curves):
             # If two curves are at the same place, dashes make both visible.
             look = {"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i % len(DASHES)],
                     "linewidth": 2}
-            axes.plot(x, y, **look)
+            axes.plot(*zip(*points), **look)
             self.canvas.plot([MARGIN, MARGIN + SAMPLE], 2 * [self.y + LINE / 2], **look)
             self.add_text(label, left=MARGIN + SAMPLE + 0.1, columns=COLUMNS - 8)
         self.curves = axes, top
@@ -151,37 +147,29 @@ def is_shown(name, names):
 
 def draw_memory(results, direction):
     curves = {c["id"]: c for c in results["memory"] if c["direction"] == direction}
-    lines = []
-    for name, curve in curves.items():
-        points = [(p["bytes"], p["GB/s"]["median"]) for p in curve["points"] if "error" not in p]
-        if points and is_shown(name, curves):
-            lines.append((curve["label"], *zip(*points)))
-
+    points = {name: [(p["bytes"], p["GB/s"]["median"]) for p in curve["points"]
+                     if "error" not in p] for name, curve in curves.items()}
     sheet = Sheet(MEMORY_TITLES[direction], "GB/s")
-    axes = sheet.add_curves(lines)
+    axes = sheet.add_curves((curves[name]["label"], points[name]) for name in curves
+                            if points[name] and is_shown(name, curves))
     axes.set(xscale="log", yscale="log", xlabel="bytes of a copy")
     low, high = axes.get_xlim()
-    axes.xaxis.set_major_locator(FixedLocator([t for t in SIZE_TICKS if low <= t <= high]))
-    axes.xaxis.set_major_formatter(FuncFormatter(format_size))
-    axes.tick_params(axis="x", which="minor", bottom=False)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    for axis in axes.xaxis, axes.yaxis:
-        axis.set_minor_formatter(NullFormatter())
+    sizes = [size for size in SIZE_TICKS if low <= size <= high]
+    axes.set_xticks(sizes, map(format_size, sizes))
+    axes.set_xticks([], minor=True)
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("")
     return sheet.finish(results)
 
 
 def draw_streams(results, cases):
-    """Draws curves over the number of streams."""
-    lines = []
-    for i, variant in enumerate(cases[0]["variants"]):
-        points = [(n, case["variants"][i]["median"]) for n, case in enumerate(cases)
-                  if "median" in case["variants"][i]]
-        if points:
-            lines.append((variant["label"], *zip(*points)))
-
+    """Draws curves over the number of streams. These have equal distances, so that there is
+    room for 1, 4, 8 and 16."""
+    columns = zip(*(case["variants"] for case in cases), strict=True)
+    curves = [(column[0]["label"], [(n, v["median"]) for n, v in enumerate(column)
+                                    if "median" in v]) for column in columns]
     sheet = Sheet(title_of(cases[0]), cases[0]["unit"])
-    axes = sheet.add_curves(lines)
-    # The numbers of streams have equal distances, so that there is room for 1, 4, 8 and 16.
+    axes = sheet.add_curves(curve for curve in curves if curve[1])
     axes.set_xticks(range(len(cases)), [str(case["streams"]) for case in cases])
     axes.set(xlim=(-0.1, len(cases) - 0.9), ylim=(0, None), xlabel="streams")
     return sheet.finish(results)
@@ -193,17 +181,16 @@ def draw_cases(results, cases):
     for case in cases:
         sheet.y += GAP
         sheet.add_text(case["title"], columns=COLUMNS - 6, weight="bold")
-        variants = case["variants"]
-        scale = max((v.get("max", v.get("median", 0)) for v in variants), default=0)
-        for variant, color in zip(variants, itertools.cycle(COLOURS)):
+        scale = max(v.get("max", v.get("median", 0)) for v in case["variants"])
+        for number, variant in enumerate(case["variants"]):
             if "median" not in variant:
                 sheet.add_text(f"{variant['label']}: not measured", color=GREY)
                 continue
             median = variant["median"]
             sheet.add_text(variant["label"], format_number(median))
-            ends = (variant.get(end, median) for end in ("min", "max"))
-            shares = [max(value, 0) / scale if scale > 0 else 0 for value in (median, *ends)]
-            sheet.add_bar(color, *shares)
+            values = median, variant.get("min", median), variant.get("max", median)
+            sheet.add_bar(COLOURS[number % len(COLOURS)],
+                          *(max(value, 0) / scale if scale > 0 else 0 for value in values))
     return sheet.finish(results)
 
 
@@ -220,16 +207,14 @@ def draw_all(results):
         if any(curve["direction"] == direction for curve in results.get("memory", [])):
             yield direction, draw_memory(results, direction)
     cases = results.get("pipelines", [])
-    for section, group in itertools.groupby(cases, key=lambda case: case["section"]):
-        group = list(group)
+    for section in dict.fromkeys(case["section"] for case in cases):
+        group = [case for case in cases if case["section"] == section]
         several = len({case["streams"] for case in group}) > 1
         yield section, (draw_streams if several else draw_cases)(results, group)
 
 
 def save(figure, path):
-    """Saves the figure. As SVG, it has a licence, and the same figure gives the same
-    bytes.
-    """
+    """As SVG, it has a licence, and the same figure gives the same bytes."""
     if not path.endswith(".svg"):
         figure.savefig(path, dpi=160)
         return
@@ -242,10 +227,8 @@ def save(figure, path):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(
-        prog="vkgdr-plot",
-        description="Draws the results that vkgdr-bench saved with --save: "
-        "a picture for each table.",
-    )
+        prog="vkgdr-plot", description="Draws the results that vkgdr-bench saved with --save: "
+        "a picture for each table.")
     parser.add_argument("file", metavar="FILE.json", help="a file that vkgdr-bench has saved")
     parser.add_argument("folder", metavar="FOLDER", help="the folder for the pictures")
     parser.add_argument("--png", action="store_true", help="write PNG instead of SVG")
@@ -257,10 +240,8 @@ def parse_arguments():
 def main():
     options = parse_arguments()
     if MISSING:
-        sys.exit(
-            f"vkgdr-plot: matplotlib cannot be imported ({MISSING}): install the package "
-            "python3-matplotlib"
-        )
+        sys.exit(f"vkgdr-plot: matplotlib cannot be imported ({MISSING}): install the package "
+                 "python3-matplotlib")
     matplotlib.use("Agg")
     matplotlib.rcParams.update(STYLE)
     try:

@@ -410,7 +410,8 @@ collect_device (const vkgdr_cuda *cu, gint ordinal, JsonObject *report)
   add_window (self.facts, &info, staged);
   set_text (self.probe, "obstacle", obstacles[obstacle]);
   set_text (self.probe, "trial", trial);
-  info_judge (report, self.facts, self.probe);
+  json_object_set_object_member (
+      self.facts, "verdict", info_judge (report, self.probe, self.facts));
   json_object_unref (self.probe);
   return passed;
 }
@@ -437,7 +438,12 @@ info_collect (gboolean *usable)
   *usable = FALSE;
   for (i = 0; i < n; i++)
     *usable |= collect_device (cu, i, report);
-  if (n == 0)
-    info_judge (report, NULL, NULL);
+  if (n == 0) {
+    JsonObject *probe = json_object_new ();
+
+    json_object_set_object_member (
+        report, "verdict", info_judge (report, probe, NULL));
+    json_object_unref (probe);
+  }
   return report;
 }

@@ -16,12 +16,13 @@
  * (transfer full): the report. @usable is whether a device can be used. */
 JsonObject *info_collect (gboolean *usable);
 
-/* verdict.c: adds the member "verdict" to @device or, if that is NULL because
- * there is no device, to @report. @probe has what was found about the device
- * beside its facts: "obstacle" (why it has no window, or cannot be used at
- * all), "trial" (the result of one with a small allocation) and, if there is no
- * window, "remedy" (libvkgdr's). Calls no driver. */
-void info_judge (JsonObject *report, JsonObject *device, JsonObject *probe);
+/* verdict.c: returns: (transfer full): the member "verdict" of @device or, if
+ * that is NULL because there is no device, of @report. @probe has what was found
+ * about the device beside its facts: "obstacle" (why it has no window, or cannot
+ * be used at all), "trial" (the result of one with a small allocation) and, if
+ * there is no window, "remedy" (libvkgdr's). Calls no driver. */
+JsonObject *info_judge (
+    JsonObject *report, JsonObject *probe, JsonObject *device);
 
 /* output.c: returns: (transfer full): the report as text for users. */
 gchar *info_to_text (JsonObject *report);

@@ -170,19 +170,28 @@ static const Remedy remedies[] = {
 /* --- facts ---------------------------------------------------------------- */
 
 /* The objects whose members are facts. NULL ends the list. */
-typedef JsonObject *Facts[5];
+typedef JsonObject *Facts[6];
 
-/* Returns: (nullable) (transfer full): the text of a fact, NULL if it is null
- * or false. */
-static gchar *
-fact (Facts facts, const gchar *name)
+/* Returns: (nullable): NULL if the fact is null. */
+static JsonNode *
+find (Facts facts, const gchar *name)
 {
   JsonNode *node = NULL;
   guint i;
 
   for (i = 0; facts[i] && !node; i++)
     node = json_object_get_member (facts[i], name);
-  if (!node || !JSON_NODE_HOLDS_VALUE (node))
+  return node && JSON_NODE_HOLDS_VALUE (node) ? node : NULL;
+}
+
+/* Returns: (nullable) (transfer full): the text of a fact, NULL if it is null
+ * or false. */
+static gchar *
+fact (Facts facts, const gchar *name)
+{
+  JsonNode *node = find (facts, name);
+
+  if (!node)
     return NULL;
   switch (json_node_get_value_type (node)) {
   case G_TYPE_BOOLEAN:
@@ -192,6 +201,14 @@ fact (Facts facts, const gchar *name)
   default:
     return json_node_dup_string (node);
   }
+}
+
+static gint64
+size_of (Facts facts, const gchar *name)
+{
+  JsonNode *node = find (facts, name);
+
+  return node ? json_node_get_int (node) : 0;
 }
 
 static gboolean
@@ -217,27 +234,25 @@ applies (Facts facts, const gchar *when)
   return result;
 }
 
-/* Adds facts that follow from others. */
-static void
-derive (Facts facts, JsonObject *device, JsonObject *probe)
+/* Returns: (transfer full): facts that follow from others. */
+static JsonObject *
+derive (Facts facts)
 {
-  gint64 size =
-      json_object_get_int_member_with_default (device, "window-size", 0);
-  gint64 left =
-      json_object_get_int_member_with_default (device, "window-free", 0);
-  gint64 memory =
-      json_object_get_int_member_with_default (device, "memory-size", 0);
-  gboolean software = applies (facts, "software");
+  JsonObject *result = json_object_new ();
+  gint64 size = size_of (facts, "window-size");
+  gint64 left = size_of (facts, "window-free");
+  gint64 half = size_of (facts, "memory-size") / 2;
 
   json_object_set_boolean_member (
-      probe, "small", size > 0 && size <= SMALL_WINDOW);
+      result, "small", size > 0 && size <= SMALL_WINDOW);
+  json_object_set_boolean_member (result, "partial",
+      size > 0 && size < half && !applies (facts, "software"));
   json_object_set_boolean_member (
-      probe, "partial", size > 0 && !software && size < memory / 2);
-  json_object_set_boolean_member (
-      probe, "full", size > 0 && left < size / 16 && left < LITTLE_FREE);
-  json_object_set_boolean_member (probe, "no-compiler",
+      result, "full", size > 0 && left < size / 16 && left < LITTLE_FREE);
+  json_object_set_boolean_member (result, "no-compiler",
       applies (facts, "compiler-error")
           || applies (facts, "software !host-compiler"));
+  return result;
 }
 
 /* --- the verdict ---------------------------------------------------------- */
@@ -280,19 +295,18 @@ put (Facts facts, JsonObject *finding, const gchar *member, const gchar *text,
   g_string_free (part, TRUE);
 }
 
-void
-info_judge (JsonObject *report, JsonObject *device, JsonObject *probe)
+JsonObject *
+info_judge (JsonObject *report, JsonObject *probe, JsonObject *device)
 {
-  Facts facts = { report, json_object_get_object_member (report, "settings"),
-    device, probe };
+  Facts facts = { probe, report,
+    json_object_get_object_member (report, "settings"), device };
   GString *text = g_string_new (NULL), *remedy = g_string_new (NULL);
-  JsonObject *verdict = json_object_new ();
+  JsonObject *derived = derive (facts), *verdict = json_object_new ();
   JsonArray *found = json_array_new ();
   gboolean is_fatal = FALSE;
   const Finding *row;
 
-  if (device)
-    derive (facts, device, probe);
+  facts[device ? 4 : 3] = derived;
   for (row = findings; row < findings + G_N_ELEMENTS (findings); row++)
     if (applies (facts, row->when)) {
       JsonObject *finding = json_object_new ();
@@ -315,7 +329,8 @@ info_judge (JsonObject *report, JsonObject *device, JsonObject *probe)
   json_object_set_string_member (
       verdict, "remedy", remedy->len ? remedy->str : NULL);
   json_object_set_array_member (verdict, "findings", found);
-  json_object_set_object_member (device ? device : report, "verdict", verdict);
+  json_object_unref (derived);
   g_string_free (text, TRUE);
   g_string_free (remedy, TRUE);
+  return verdict;
 }
