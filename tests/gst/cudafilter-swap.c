@@ -26,14 +26,6 @@ TEST_PARALLEL (2);
 TEST_REQUIRE (test_require_software);
 TEST_FIXTURE (setup, folder_teardown);
 
-/* A new expression is compiled while frames pass. */
-TEST (frames_do_not_wait)
-{
-  RIG_PLAY ({ SET ("pixel", "rgba.r = 50 / 255.0f"), .red = 50 },
-      { .compiler = HOLD, SET ("pixel", "rgba.r = 60 / 255.0f"), .red = 50 },
-      { .compiler = RELEASE, .becomes = 60 });
-}
-
 /* Setters return at once while the compiler is busy. */
 TEST (setters_do_not_wait)
 {
@@ -58,9 +50,10 @@ TEST (setters_do_not_wait)
   test_wait_for (rig_red_now (&rig) == 10);
 }
 
-/* If a kernel and its parameters are set in one g_object_set(), they are used
- * for the same frame, even if the list of parameters stays the same. New values
- * alone are used for the next frame. */
+/* Frames pass while a kernel is compiled. If a kernel and its parameters are
+ * set in one g_object_set(), they are used for the same frame, even if the list
+ * of parameters stays the same. New values alone are used for the next frame.
+ */
 TEST (pairs_are_whole)
 {
   RIG_PLAY ({ ONE_OF_TEN, .red = 11 },
@@ -73,8 +66,6 @@ TEST (pairs_are_whole)
       { SET ("params", "params,n=(int)2"), .red = 12 });
 }
 
-/* --- parameters that are not used yet ------------------------------------- */
-
 /* Parameters that wait for a compiler are not lost if another property is set
  * then. */
 TEST (params_wait_for_the_compiler)
@@ -83,39 +74,6 @@ TEST (params_wait_for_the_compiler)
       { .compiler = HOLD, SET ("source", TWENTY) },
       { SET ("params", "params,n=2") }, { SET ("block", "16x16") },
       { .compiler = RELEASE }, { .red = 22 });
-}
-
-/* Parameters that wait for the next frame are not lost if another property is
- * set then, or if the element is stopped. Newer parameters replace them. */
-TEST (params_wait_for_the_frame)
-{
-#define TWO_WAIT \
-  SET ("params", "params,n=(int)2", "output-caps", "video/x-raw,format=RGBA"), \
-      .params = "params,n=(int)2"
-  RIG_PLAY ({ ONE_OF_TEN, .red = 11 }, { TWO_WAIT },
-      { SET ("output-caps", NULL), .red = 12 }, { ONE_OF_TEN, .red = 11 },
-      { TWO_WAIT }, { SET ("params", "params,n=3") },
-      { SET ("output-caps", NULL), .red = 13 }, { ONE_OF_TEN, .red = 11 },
-      { TWO_WAIT }, { .stops = TRUE, .red = 12 });
-}
-
-/* --- the last properties -------------------------------------------------- */
-
-/* The kernel that was set last runs in the end. */
-TEST (the_last_kernel_runs)
-{
-  g_auto (Rig) rig = { 0 };
-  guint i;
-
-  rig_init (&rig, "name=f");
-  rig_step (&rig, &(const Step){ SET ("kernel", "copy"), .red = 100 });
-  for (i = 0; i < 20; i++) {
-    g_autofree gchar *pixel = g_strdup_printf ("rgba.r = %u / 255.0f", 10 + i);
-
-    g_object_set (rig.filter, "pixel", pixel, NULL);
-    rig_red_now (&rig);
-  }
-  rig_step (&rig, &(const Step){ .red = 29 });
 }
 
 static GstPadProbeReturn

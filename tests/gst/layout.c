@@ -4,6 +4,7 @@
  * get it, and all other elements get the default layout
  */
 
+#include "picture.h"
 #include "table.h"
 
 #define N_FRAMES 3
@@ -17,65 +18,30 @@ init_info (GstVideoInfo *info, GstVideoFormat format, gint width, gint height)
   GST_VIDEO_INFO_FPS_N (info) = 30;
 }
 
-static gint
-component_of (const GstVideoInfo *info, guint plane)
-{
-  gint components[GST_VIDEO_MAX_COMPONENTS];
-
-  gst_video_format_info_component (info->finfo, plane, components);
-  return components[0];
-}
-
-/* The number of bytes of a row that belong to samples. */
-static guint
-row_bytes (const GstVideoInfo *info, guint plane)
-{
-  gint bytes = 0;
-  guint c;
-
-  for (c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (info); c++)
-    if (GST_VIDEO_INFO_COMP_PLANE (info, c) == plane)
-      bytes = MAX (bytes, GST_VIDEO_INFO_COMP_WIDTH (info, c)
-                              * GST_VIDEO_INFO_COMP_PSTRIDE (info, c));
-  return bytes > 0 ? bytes : GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
-}
-
-static guint
-row_count (const GstVideoInfo *info, guint plane)
-{
-  return GST_VIDEO_INFO_COMP_HEIGHT (info, component_of (info, plane));
-}
-
-/* Copies the samples of @plain, a frame of the default layout, to @buffer,
- * which may have another layout, and may be cropped. */
+/* Reads the visible part of @buffer, wherever its planes are. */
 static void
-write_samples (const GstVideoInfo *info, const guint8 *plain, GstBuffer *buffer)
+read_visible (Picture *picture, const GstVideoInfo *info, GstBuffer *buffer)
 {
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (buffer);
-  GstVideoFrame frame;
-  guint p, y;
+  gint comp[GST_VIDEO_MAX_COMPONENTS];
+  GstVideoInfo layout = *info;
+  GstMapInfo map;
+  guint p;
 
-  fail_unless (gst_video_frame_map (&frame, info, buffer,
-      GST_MAP_READWRITE | GST_VIDEO_FRAME_MAP_FLAG_NO_REF));
-  for (p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++) {
-    gint c = component_of (info, p);
-    guint8 *data = GST_VIDEO_FRAME_PLANE_DATA (&frame, p);
-    gint stride = GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p);
-
+  for (p = 0; meta && p < meta->n_planes; p++) {
+    layout.offset[p] = meta->offset[p];
+    layout.stride[p] = meta->stride[p];
+    gst_video_format_info_component (info->finfo, p, comp);
     if (crop)
-      data +=
-          stride
-              * GST_VIDEO_SUB_SCALE (
-                  GST_VIDEO_FORMAT_INFO_H_SUB (info->finfo, c), (gint) crop->y)
-          + GST_VIDEO_FORMAT_INFO_PSTRIDE (info->finfo, c)
-                * GST_VIDEO_SUB_SCALE (
-                    GST_VIDEO_FORMAT_INFO_W_SUB (info->finfo, c),
-                    (gint) crop->x);
-    for (y = 0; y < row_count (info, p); y++)
-      memcpy (data + y * stride, plain + info->offset[p] + y * info->stride[p],
-          row_bytes (info, p));
+      layout.offset[p] +=
+          (crop->y >> info->finfo->h_sub[comp[0]]) * meta->stride[p]
+          + (crop->x >> info->finfo->w_sub[comp[0]])
+                * info->finfo->pixel_stride[comp[0]];
   }
-  gst_video_frame_unmap (&frame);
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  picture_read (picture, &layout, map.data);
+  gst_buffer_unmap (buffer, &map);
 }
 
 static gboolean
@@ -93,30 +59,45 @@ is_default (const GstVideoInfo *info, GstBuffer *buffer)
   return gst_buffer_get_size (buffer) == info->size;
 }
 
-/* Checks that @buffer has the default layout and the samples of @plain. The
- * bytes between the rows may differ. */
+/* Fails unless @buffer has the default layout and the samples of @wanted. */
 static void
 assert_default (
-    const GstVideoInfo *info, const guint8 *plain, GstBuffer *buffer)
+    const GstVideoInfo *info, const Picture *wanted, GstBuffer *buffer)
 {
-  GstMapInfo map;
-  guint p, y;
+  g_auto (Picture) got = { 0 };
+  guint n;
 
   fail_unless (buffer && is_default (info, buffer));
-  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
-  fail_unless_equals_uint64 (map.size, info->size);
-  for (p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++)
-    for (y = 0; y < row_count (info, p); y++) {
-      gsize at = info->offset[p] + y * info->stride[p];
+  read_visible (&got, info, buffer);
+  n = picture_count_differences (wanted, &got, 0);
+  fail_unless (n == 0, "%s: %u samples differ", info->finfo->name, n);
+}
 
-      fail_unless (memcmp (map.data + at, plain + at, row_bytes (info, p)) == 0,
-          "%s: row %u of plane %u differs", info->finfo->name, y, p);
-    }
+/* Pushes @buffer, and fails unless its picture comes out in the default
+ * layout. */
+static void
+check_packed (GstHarness *h, const GstVideoInfo *info, GstBuffer *buffer)
+{
+  g_auto (Picture) wanted = { 0 };
+
+  read_visible (&wanted, info, buffer);
+  buffer = gst_harness_push_and_pull (h, buffer);
+  assert_default (info, &wanted, buffer);
+  gst_buffer_unref (buffer);
+}
+
+static void
+fill (GstBuffer *buffer, guint seed)
+{
+  GstMapInfo map;
+
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
+  test_fill (map.data, map.size, seed);
   gst_buffer_unmap (buffer, &map);
 }
 
 /* A buffer whose GstVideoMeta has the layout of @layout. Its memory is on the
- * device or not, and has the value 7. */
+ * device or not, and has a pattern. */
 static GstBuffer *
 make_buffer (const GstVideoInfo *layout, gsize size, gboolean is_on_device)
 {
@@ -125,7 +106,7 @@ make_buffer (const GstVideoInfo *layout, gsize size, gboolean is_on_device)
   gst_buffer_append_memory (
       buffer, is_on_device ? test_memory_new (test_context, size)
                            : gst_allocator_alloc (NULL, size, NULL));
-  gst_buffer_memset (buffer, 0, 7, size);
+  fill (buffer, 7);
   gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
       layout->finfo->format, layout->width, layout->height,
       layout->finfo->n_planes, (gsize *) layout->offset,
@@ -159,7 +140,8 @@ set_caps (GstHarness *h, const GstVideoInfo *info, gboolean is_on_device)
 /* --- padding ------------------------------------------------------------- */
 
 typedef enum {
-  PADS_WHEN_ASKED, /* in the offered pool, if it takes GstVideoAlignment */
+  PADS_NEVER,      /* in the offered pool */
+  PADS_WHEN_ASKED, /* likewise, if it takes GstVideoAlignment */
   PADS_ALWAYS,     /* in ordinary memory, without being asked */
   PADS_IN_PIECES,  /* likewise, each plane in a memory of its own */
   CROPS_ALWAYS,    /* likewise, with a GstVideoCropMeta */
@@ -231,20 +213,20 @@ make_larger (const GstVideoInfo *info, Padder padder)
   return buffer;
 }
 
-/* Makes a frame with the samples of @plain. */
+/* Makes a frame that is padded or cropped, whose bytes are pattern @seed. */
 static GstBuffer *
-make_padded (const GstVideoInfo *info, const guint8 *plain, Padder padder,
-    GstBufferPool *pool)
+make_padded (
+    const GstVideoInfo *info, guint seed, Padder padder, GstBufferPool *pool)
 {
   GstBuffer *buffer;
 
   if (pool)
     fail_unless (gst_buffer_pool_acquire_buffer (pool, &buffer, NULL) == 0);
-  else if (padder == PADS_WHEN_ASKED)
+  else if (padder <= PADS_WHEN_ASKED)
     buffer = gst_buffer_new_allocate (NULL, info->size, NULL);
   else
     buffer = make_larger (info, padder);
-  write_samples (info, plain, buffer);
+  fill (buffer, seed);
   return buffer;
 }
 
@@ -278,40 +260,43 @@ check_padding_ends (
   gboolean asks = !g_str_equal (way, "vkgdrdownload");
   g_autoptr (GstHarness) h = test_harness_parse (way);
   g_autoptr (GstBufferPool) pool = NULL;
-  g_autofree guint8 *plain = NULL;
   GstVideoInfo info;
   guint i;
 
   init_info (&info, format, width, 22);
-  plain = g_malloc (info.size);
   set_caps (h, &info, FALSE);
-  if (padder == PADS_WHEN_ASKED)
-    pool = offered_pool (h, &info, TRUE);
+  if (padder <= PADS_WHEN_ASKED)
+    pool = offered_pool (h, &info, padder == PADS_WHEN_ASKED);
   for (i = 0; i < N_FRAMES; i++) {
-    g_autoptr (GstBuffer) buffer = NULL;
+    GstBuffer *buffer = make_padded (&info, i, padder, pool);
 
-    test_fill (plain, info.size, i);
-    buffer = make_padded (&info, plain, padder, pool);
-    fail_unless_equals_int (
-        is_default (&info, buffer), padder == PADS_WHEN_ASKED && !asks);
-    buffer = gst_harness_push_and_pull (h, g_steal_pointer (&buffer));
-    assert_default (&info, plain, buffer);
+    fail_unless_equals_int (is_default (&info, buffer),
+        padder == PADS_NEVER || (padder == PADS_WHEN_ASKED && !asks));
+    check_packed (h, &info, buffer);
   }
-  if (pool)
-    gst_buffer_pool_set_active (pool, FALSE);
 }
 
 TEST_FIXTURE (test_setup_bar, test_teardown);
 
-TEST_LOOP (padding_ends, G_N_ELEMENTS (ways) * N_PADDERS)
+TEST_LOOP (padding_ends, N_PADDERS)
 {
-  const gchar *way = ways[__i__ % G_N_ELEMENTS (ways)];
-  guint f;
+  guint w, f;
 
-  for (f = 0; f < G_N_ELEMENTS (formats); f++)
-    if (!strstr (way, "cudafilter") || f < 4)
-      check_padding_ends (__i__ / G_N_ELEMENTS (ways), way, formats[f].format,
-          formats[f].width);
+  for (w = 0; w < G_N_ELEMENTS (ways); w++)
+    for (f = 0; f < G_N_ELEMENTS (formats); f++)
+      if (!strstr (ways[w], "cudafilter") || f < 4)
+        check_padding_ends (
+            __i__, ways[w], formats[f].format, formats[f].width);
+}
+
+TEST (every_format)
+{
+  guint i, n;
+  const GstVideoFormat *all = gst_video_formats_raw (&n);
+
+  fail_unless (n > 100);
+  for (i = 0; i < n; i++)
+    check_padding_ends (PADS_NEVER, "vkgdrupload ! vkgdrdownload", all[i], 70);
 }
 
 /* Leaves memory of @size bytes, pinned and on the device, which another owner
@@ -341,27 +326,23 @@ TEST_LOOP (padding_has_no_bytes_of_others, 2)
   g_autoptr (GstHarness) h = test_harness_parse (
       __i__ ? "vkgdrupload" : "vkgdrupload ! vkgdrdownload");
   g_autoptr (GstBufferPool) pool = NULL;
-  g_autofree guint8 *plain = NULL;
   GstVideoInfo info;
   GstMapInfo map;
   guint i, y;
 
   init_info (&info, GST_VIDEO_FORMAT_NV12, 63, 22);
-  plain = g_malloc (info.size);
-  memset (plain, 7, info.size);
   leave_bytes (info.size);
   set_caps (h, &info, FALSE);
   pool = offered_pool (h, &info, TRUE);
   for (i = 0; i < N_FRAMES; i++) {
     g_autoptr (GstBuffer) buffer = gst_harness_push_and_pull (
-        h, make_padded (&info, plain, PADS_WHEN_ASKED, pool));
+        h, make_padded (&info, 7, PADS_WHEN_ASKED, pool));
 
     fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
     for (y = 0; y < 22; y++)
       fail_unless_equals_int (map.data[(y + 1) * info.stride[0] - 1], 0);
     gst_buffer_unmap (buffer, &map);
   }
-  gst_buffer_pool_set_active (pool, FALSE);
 }
 
 /* If an element asks for GstVideoMeta, it gets the same buffers with their
@@ -370,25 +351,22 @@ TEST_LOOP (padding_is_kept_on_request, 2)
 {
   g_autoptr (GstHarness) h =
       test_harness_parse ("vkgdrupload name=up ! vkgdrdownload name=down");
-  g_autofree guint8 *plain = NULL;
   g_autoptr (GstBufferPool) pool = NULL;
   g_autoptr (GstBuffer) buffer = NULL;
   GstVideoInfo info;
 
   init_info (&info, GST_VIDEO_FORMAT_NV12, 64, 64);
-  plain = g_malloc0 (info.size);
   if (__i__)
     gst_harness_add_propose_allocation_meta (h, GST_VIDEO_META_API_TYPE, NULL);
   set_caps (h, &info, FALSE);
   pool = offered_pool (h, &info, TRUE);
   buffer = gst_harness_push_and_pull (
-      h, make_padded (&info, plain, PADS_WHEN_ASKED, pool));
+      h, make_padded (&info, 0, PADS_WHEN_ASKED, pool));
   fail_unless_equals_int (is_default (&info, buffer), !__i__);
   fail_unless_equals_uint64 (
       test_stat_of (h->element, "up", "frames-packed"), 0);
   fail_unless_equals_uint64 (
       test_stat_of (h->element, "down", "frames-packed"), !__i__);
-  gst_buffer_pool_set_active (pool, FALSE);
 }
 
 /* --- tiles --------------------------------------------------------------- */
@@ -400,7 +378,6 @@ TEST_LOOP (padding_is_kept_on_request, 2)
 TEST_LOOP (packed_tiles_are_copied, 2)
 {
   g_autoptr (GstHarness) h = test_harness_parse ("vkgdrupload name=up");
-  g_autoptr (GstBuffer) buffer = NULL;
   GstVideoInfo info, shifted;
   guint p;
 
@@ -408,12 +385,8 @@ TEST_LOOP (packed_tiles_are_copied, 2)
   shifted = info;
   for (p = 0; p < GST_VIDEO_MAX_PLANES; p++)
     shifted.offset[p] += SHIFT;
-  buffer = make_buffer (&shifted, info.size + SHIFT, __i__);
-  gst_buffer_memset (buffer, 0, 0, SHIFT);
   set_caps (h, &info, __i__);
-  buffer = gst_harness_push_and_pull (h, g_steal_pointer (&buffer));
-  fail_unless_equals_uint64 (gst_buffer_get_size (buffer), info.size);
-  fail_unless_equals_int (gst_buffer_memcmp (buffer, 0, "\7\7\7\7", 4), 0);
+  check_packed (h, &info, make_buffer (&shifted, info.size + SHIFT, __i__));
   fail_unless_equals_uint64 (
       test_stat_of (h->element, "up", "frames-packed"), 1);
   fail_unless_equals_uint64 (
@@ -430,20 +403,24 @@ static const struct {
   guint x, y;
   gboolean is_inside;
   gint stride; /* of the first plane, unless it is the default one */
+  enum { BY_PACKERS, BY_ALL, BY_FILTERS } by; /* the elements */
 } visible[] = {
-  { GST_VIDEO_FORMAT_NV12, 96, 80, 32, 32, TRUE },
-  { GST_VIDEO_FORMAT_NV12, 97, 81, 33, 33, TRUE },
-  { GST_VIDEO_FORMAT_NV12, 96, 80, 33, 32, FALSE },
-  { GST_VIDEO_FORMAT_NV12, 96, 80, 32, 33, FALSE },
-  { GST_VIDEO_FORMAT_NV12, 96, 80, G_MAXUINT - 31, 32, FALSE },
-  { GST_VIDEO_FORMAT_NV12, 96, 80, 32, 1 << 30, FALSE },
+  { GST_VIDEO_FORMAT_NV12, 96, 80, 32, 32, TRUE, 0, BY_ALL },
+  { GST_VIDEO_FORMAT_NV12, 97, 81, 33, 33, TRUE, 0, BY_ALL },
+  { GST_VIDEO_FORMAT_NV12, 96, 80, 33, 32, FALSE, 0, BY_ALL },
+  { GST_VIDEO_FORMAT_NV12, 96, 80, 32, 33, FALSE, 0, BY_ALL },
+  { GST_VIDEO_FORMAT_NV12, 96, 80, G_MAXUINT - 31, 32, FALSE, 0, BY_ALL },
+  { GST_VIDEO_FORMAT_NV12, 96, 80, 32, 1 << 30, FALSE, 0, BY_ALL },
   { GST_VIDEO_FORMAT_NV12, 0, 0, 1, 0, FALSE },
   { GST_VIDEO_FORMAT_NV12, 0, 0, 0, 1, FALSE },
   { GST_VIDEO_FORMAT_NV12, 0, 0, 0, 1 << 30, FALSE },
   { GST_VIDEO_FORMAT_NV12_4L4, 96, 80, 4, 4, FALSE }, /* tiles */
   { GST_VIDEO_FORMAT_RGB8P, 96, 80, 4, 4, FALSE },    /* a palette */
-  { GST_VIDEO_FORMAT_v210, 96, 80, 0, 4, TRUE },
-  { GST_VIDEO_FORMAT_v210, 96, 80, 6, 4, FALSE }, /* pixels share bytes */
+  /* Pixels share bytes. */
+  { GST_VIDEO_FORMAT_v210, 96, 80, 0, 4, TRUE, 0, BY_ALL },
+  { GST_VIDEO_FORMAT_v210, 96, 80, 6, 4, FALSE, 0, BY_ALL },
+  { GST_VIDEO_FORMAT_YUY2, 96, 80, 8, 4, TRUE, 0, BY_ALL },
+  { GST_VIDEO_FORMAT_YUY2, 96, 80, 9, 4, FALSE, 0, BY_FILTERS },
   /* too few rows of tiles */
   { GST_VIDEO_FORMAT_NV12_4L4, 64, 48, 0, 0, FALSE,
       GST_VIDEO_TILE_MAKE_STRIDE (16, 1) },
@@ -473,8 +450,8 @@ make_visible (guint i, gboolean is_on_device)
   return buffer;
 }
 
-/* Packing refuses a frame whose visible part is not in its picture, instead of
- * reading other memory. */
+/* An element drops a frame whose visible part is not in its picture, or cannot
+ * be used, instead of reading other memory. */
 static void
 check_visible (guint i, const gchar *element, gboolean is_on_device)
 {
@@ -487,14 +464,23 @@ check_visible (guint i, const gchar *element, gboolean is_on_device)
   fail_unless_equals_int (
       gst_harness_push (h, make_visible (i, is_on_device)), GST_FLOW_OK);
   buffer = gst_harness_try_pull (h);
-  fail_unless ((buffer != NULL) == visible[i].is_inside);
+  fail_unless (
+      (buffer != NULL) == visible[i].is_inside, "%s, row %u", element, i);
 }
 
-TEST_LOOP (crop_outside, G_N_ELEMENTS (visible))
+TEST (crop_outside)
 {
-  check_visible (__i__, "vkgdrupload", FALSE);
-  check_visible (__i__, "vkgdrupload", TRUE);
-  check_visible (__i__, "vkgdrdownload", TRUE);
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (visible); i++) {
+    if (visible[i].by != BY_FILTERS) {
+      check_visible (i, "vkgdrupload", FALSE);
+      check_visible (i, "vkgdrupload", TRUE);
+      check_visible (i, "vkgdrdownload", TRUE);
+    }
+    if (visible[i].by != BY_PACKERS)
+      check_visible (i, "cudafilter kernel=invert", TRUE);
+  }
 }
 
 /* In UYVY, two pixels share Cb and Cr. If a crop begins with the second of two
@@ -549,15 +535,14 @@ check_videocrop (GstVideoFormat format, const gchar *crop, const gchar *then)
   g_autofree gchar *device = g_strdup_printf (
       "vkgdrupload ! videocrop %s ! %svkgdrdownload", crop, then);
   g_autoptr (GstBuffer) expected = NULL, cropped = NULL;
+  g_auto (Picture) wanted = { 0 };
   GstVideoInfo input, info;
-  GstMapInfo map;
 
   init_info (&input, format, 64, 48);
   expected = push_through (cpu, &input, &info);
   cropped = push_through (device, &input, &info);
-  fail_unless (gst_buffer_map (expected, &map, GST_MAP_READ));
-  assert_default (&info, map.data, cropped);
-  gst_buffer_unmap (expected, &map);
+  read_visible (&wanted, &info, expected);
+  assert_default (&info, &wanted, cropped);
 }
 
 static const GstVideoFormat cropped[] = { GST_VIDEO_FORMAT_I420,
@@ -570,45 +555,46 @@ static const GstVideoFormat cropped[] = { GST_VIDEO_FORMAT_I420,
  * downstream supports it. The result of a filter or a download is the same as
  * with videocrop before vkgdrupload. The crops have an odd number of pixels at
  * the left, or leave the rows as long as before. */
-TEST_LOOP (videocrop, G_N_ELEMENTS (cropped))
+TEST (videocrop)
 {
-  GstVideoFormat format = cropped[__i__];
-  gboolean shares = __i__ >= 8; /* two pixels share Cb and Cr */
+  guint i;
 
-  if (!gst_registry_check_feature_version (
-          gst_registry_get (), "videocrop", 1, 0, 0))
-    return;
-  check_videocrop (format, "left=6 top=4 right=2 bottom=2", "");
-  if (!shares) { /* videocrop would move the colours by a pixel */
-    check_videocrop (format, "left=5 top=3 right=8", "");
-    check_videocrop (format, "right=2", "");
-    check_videocrop (format, "left=0", "");
+  for (i = 0; i < G_N_ELEMENTS (cropped); i++) {
+    check_videocrop (cropped[i], "left=6 top=4 right=2 bottom=2", "");
+    /* If two pixels share Cb and Cr, videocrop moves the colours by a pixel. */
+    if (cropped[i] != GST_VIDEO_FORMAT_YUY2
+        && cropped[i] != GST_VIDEO_FORMAT_UYVY
+        && cropped[i] != GST_VIDEO_FORMAT_YVYU) {
+      check_videocrop (cropped[i], "left=5 top=3 right=8", "");
+      check_videocrop (cropped[i], "right=2", "");
+      check_videocrop (cropped[i], "left=0", "");
+    }
+    check_videocrop (cropped[i], "left=6 top=4 right=10 bottom=2",
+        "cudafilter kernel=invert ! ");
   }
-  check_videocrop (
-      format, "left=6 top=4 right=10 bottom=2", "cudafilter kernel=invert ! ");
 }
 
-static void
-assert_region (GstBuffer *buffer, const gchar *type, guint x, guint y, guint w)
+/* Returns the regions in the order of their types, such as "left 0,8 40x4", and
+ * the numbers of crops and of time stamps. The caller frees the text. */
+static gchar *
+describe_metas (GstBuffer *buffer)
 {
-  const GstVideoRegionOfInterestMeta *region = NULL;
+  GString *text = g_string_new (NULL);
   gpointer state = NULL;
   GstMeta *meta;
 
   while ((meta = gst_buffer_iterate_meta_filtered (
-              buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)))
-    if (((GstVideoRegionOfInterestMeta *) meta)->roi_type
-        == g_quark_from_string (type))
-      region = (GstVideoRegionOfInterestMeta *) meta;
-  if (w == 0) {
-    fail_unless (region == NULL, "%s", type);
-    return;
+              buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))) {
+    const GstVideoRegionOfInterestMeta *region = (gpointer) meta;
+
+    g_string_append_printf (text, "%s %u,%u %ux%u, ",
+        g_quark_to_string (region->roi_type), region->x, region->y, region->w,
+        region->h);
   }
-  fail_unless (region != NULL, "%s", type);
-  fail_unless_equals_int (region->x, x);
-  fail_unless_equals_int (region->y, y);
-  fail_unless_equals_int (region->w, w);
-  fail_unless_equals_int (region->h, 4);
+  g_string_append_printf (text, "%u crops, %u stamps",
+      gst_buffer_get_n_meta (buffer, GST_VIDEO_CROP_META_API_TYPE),
+      gst_buffer_get_n_meta (buffer, GST_REFERENCE_TIMESTAMP_META_API_TYPE));
+  return g_string_free (text, FALSE);
 }
 
 /* Regions of interest stay at their places in a picture that is cropped, and
@@ -623,6 +609,7 @@ TEST_LOOP (crop_moves_regions, 4)
   g_autoptr (GstBuffer) buffer = make_visible (0, TRUE);
   GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (buffer);
   gboolean in_corner = __i__ % 2;
+  g_autofree gchar *metas = NULL;
 
   if (in_corner)
     crop->x = crop->y = 0;
@@ -637,77 +624,23 @@ TEST_LOOP (crop_moves_regions, 4)
       "video/x-raw(memory:VkgdrMemory),"
       "format=NV12,width=64,height=48,framerate=30/1");
   buffer = gst_harness_push_and_pull (h, g_steal_pointer (&buffer));
-  assert_region (buffer, "right", 60, 40, 4);
-  assert_region (buffer, "out", 0, 0, 0);
-  assert_region (buffer, "left", 0, 8, in_corner ? 40 : 40 - visible[0].x);
-  fail_unless_equals_int (
-      gst_buffer_get_n_meta (buffer, GST_VIDEO_CROP_META_API_TYPE), 0);
-  fail_unless (gst_buffer_get_reference_timestamp_meta (buffer, reference));
+  metas = describe_metas (buffer);
+  fail_unless_equals_string (
+      metas, in_corner ? "right 60,40 4x4, left 0,8 40x4, 0 crops, 1 stamps"
+                       : "right 60,40 4x4, left 0,8 8x4, 0 crops, 1 stamps");
 }
 
-/* Kernels do not support negative strides. In YUY2, the last Cr of an odd
- * number of pixels comes after the luma samples. */
+/* Kernels do not support negative strides. */
 TEST (upside_down)
 {
   g_autoptr (GstHarness) h = test_harness_parse (
       "vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload");
-  g_autoptr (GstBuffer) buffer = NULL;
   GstVideoInfo info, turned;
-  guint8 data[16], packed[16];
-  guint i;
 
   init_info (&info, GST_VIDEO_FORMAT_YUY2, 3, 2);
   turned = info;
   turned.offset[0] = 8;
   turned.stride[0] = -8;
-  for (i = 0; i < sizeof (data); i++)
-    data[i] = i;
   set_caps (h, &info, FALSE);
-  buffer = make_buffer (&turned, sizeof (data), FALSE);
-  gst_buffer_fill (buffer, 0, data, sizeof (data));
-  buffer = gst_harness_push_and_pull (h, g_steal_pointer (&buffer));
-  fail_unless_equals_int (gst_buffer_extract (buffer, 0, packed, 16), 16);
-  for (i = 0; i < 8; i++)
-    if (i != 6) /* the luma of a fourth pixel */
-      fail_unless (packed[i] == 8 + i && packed[8 + i] == i);
-}
-
-/* --- all formats --------------------------------------------------------- */
-
-/* A frame of the offered pool comes back with the default layout. */
-static void
-check_format (GstVideoFormat format)
-{
-  /* A GPU takes up to a second to open, so it is not opened for each format. */
-  g_autoptr (GstHarness) h = test_harness_parse ("vkgdrupload ! vkgdrdownload");
-  g_autoptr (GstBufferPool) pool = NULL;
-  GstBuffer *buffer = NULL;
-  GstVideoInfo info;
-  GstMapInfo map;
-
-  init_info (&info, format, 70, 38);
-  set_caps (h, &info, FALSE);
-  pool = offered_pool (h, &info, FALSE);
-  fail_unless_equals_int (
-      gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_OK);
-  fail_unless (gst_buffer_get_video_meta (buffer) != NULL);
-  test_write (gst_buffer_peek_memory (buffer, 0), 1);
-  buffer = gst_harness_push_and_pull (h, buffer);
-  fail_unless (buffer != NULL, "%s", info.finfo->name);
-  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
-  fail_unless_equals_uint64 (map.size, info.size);
-  fail_unless (test_matches (map.data, map.size, 1));
-  gst_buffer_unmap (buffer, &map);
-  gst_buffer_unref (buffer);
-  gst_buffer_pool_set_active (pool, FALSE);
-}
-
-TEST (every_format)
-{
-  guint i, n;
-  const GstVideoFormat *all = gst_video_formats_raw (&n);
-
-  fail_unless (n > 100);
-  for (i = 0; i < n; i++)
-    check_format (all[i]);
+  check_packed (h, &info, make_buffer (&turned, 16, FALSE));
 }

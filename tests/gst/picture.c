@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * picture.c: the samples of a video frame, for computations on the CPU
- *
- * Follows the descriptions of the formats and of the colours in kernel.h. It
- * shares no code with the kernels that the tests compare it with.
+ * picture.c: see picture.h
  */
 
 #include <math.h>
@@ -11,102 +8,28 @@
 
 #include "picture.h"
 
-/* --- positions of samples ------------------------------------------------ */
-
-typedef struct {
-  gsize offset;
-  gint stride, step, depth, shift, width, height;
-} Layout;
-
-/* Where the samples of component @c are. The padding of RGBx is component 3. */
-static Layout
-layout_of (const GstVideoInfo *info, gint c)
-{
-  gint like = c < (gint) GST_VIDEO_INFO_N_COMPONENTS (info) ? c : 0;
-  Layout l;
-  gint i;
-
-  l.offset = GST_VIDEO_INFO_COMP_OFFSET (info, like);
-  /* V of P010 and P016 follows U after one sample, which is two bytes.
-   * GStreamer's table says one byte. */
-  if (GST_VIDEO_INFO_COMP_DEPTH (info, like) > 8
-      && GST_VIDEO_INFO_COMP_POFFSET (info, like) == 1)
-    l.offset++;
-  l.stride = GST_VIDEO_INFO_COMP_STRIDE (info, like);
-  l.step = GST_VIDEO_INFO_COMP_PSTRIDE (info, like);
-  l.depth = GST_VIDEO_INFO_COMP_DEPTH (info, like);
-  l.shift = GST_VIDEO_FORMAT_INFO_SHIFT (info->finfo, like);
-  l.width = GST_VIDEO_INFO_COMP_WIDTH (info, like);
-  l.height = GST_VIDEO_INFO_COMP_HEIGHT (info, like);
-  if (like != c) {
-    gboolean used[4] = { FALSE };
-
-    for (i = 0; i < 3; i++)
-      used[GST_VIDEO_INFO_COMP_POFFSET (info, i)] = TRUE;
-    for (i = 0; used[i]; i++)
-      ;
-    l.offset = GST_VIDEO_INFO_PLANE_OFFSET (info, 0) + i;
-  }
-  return l;
-}
-
-static gsize
-layout_at (const Layout *l, gint x, gint y)
-{
-  return l->offset + (gsize) y * l->stride + (gsize) x * l->step;
-}
-
-static gint
-count_channels (const GstVideoInfo *info)
-{
-  gint n = GST_VIDEO_INFO_N_COMPONENTS (info);
-
-  if (n == 3 && GST_VIDEO_INFO_IS_RGB (info)
-      && GST_VIDEO_INFO_N_PLANES (info) == 1
-      && GST_VIDEO_INFO_COMP_PSTRIDE (info, 0) == 4)
-    return 4;
-  return n;
-}
-
-static gint
-read_sample (const Layout *l, const guint8 *data, gint x, gint y)
-{
-  const guint8 *s = data + layout_at (l, x, y);
-  guint v = l->depth > 8 ? (guint) (s[0] + 256 * s[1]) >> l->shift : s[0];
-
-  return v % (1u << l->depth);
-}
-
-/* --- pictures ------------------------------------------------------------ */
+/* --- samples ------------------------------------------------------------- */
 
 static void
-picture_describe (Picture *p, const GstVideoInfo *info)
+channel_init (Channel *ch, const GstVideoInfo *info, gint c)
 {
-  GstVideoColorRange range = info->colorimetry.range;
+  gint offset[GST_VIDEO_MAX_COMPONENTS], scale[GST_VIDEO_MAX_COMPONENTS];
+  /* The padding of RGBx is like alpha. */
+  gboolean is_padding = c >= (gint) GST_VIDEO_INFO_N_COMPONENTS (info);
+  gint like = is_padding ? 0 : c;
 
-  memset (p, 0, sizeof (*p));
-  p->n_channels = count_channels (info);
-  p->width = GST_VIDEO_INFO_WIDTH (info);
-  p->height = GST_VIDEO_INFO_HEIGHT (info);
-  p->depth = GST_VIDEO_INFO_COMP_DEPTH (info, 0);
-  p->rgb = GST_VIDEO_INFO_IS_RGB (info);
-  p->yuv = GST_VIDEO_INFO_IS_YUV (info);
-  p->alpha = GST_VIDEO_INFO_HAS_ALPHA (info);
-  p->full = range != GST_VIDEO_COLOR_RANGE_16_235;
-  switch (info->colorimetry.matrix) {
-  case GST_VIDEO_COLOR_MATRIX_BT601:
-    p->kr = 0.2990;
-    p->kb = 0.1140;
-    break;
-  case GST_VIDEO_COLOR_MATRIX_BT2020:
-    p->kr = 0.2627;
-    p->kb = 0.0593;
-    break;
-  default:
-    p->kr = 0.2126;
-    p->kb = 0.0722;
-    break;
-  }
+  gst_video_color_range_offsets (
+      info->colorimetry.range, info->finfo, offset, scale);
+  ch->width = GST_VIDEO_INFO_COMP_WIDTH (info, like);
+  ch->height = GST_VIDEO_INFO_COMP_HEIGHT (info, like);
+  ch->across = 1 << GST_VIDEO_FORMAT_INFO_W_SUB (info->finfo, like);
+  ch->down = 1 << GST_VIDEO_FORMAT_INFO_H_SUB (info->finfo, like);
+  ch->depth = GST_VIDEO_INFO_COMP_DEPTH (info, like);
+  ch->top = (1 << ch->depth) - 1;
+  ch->black = is_padding ? 0 : offset[c];
+  ch->range = is_padding ? ch->top : scale[c];
+  ch->is_chroma = GST_VIDEO_INFO_IS_YUV (info) && (c == 1 || c == 2);
+  ch->value = g_new0 (gint, ch->width * ch->height);
 }
 
 void
@@ -114,57 +37,22 @@ picture_init (Picture *p, const GstVideoInfo *info)
 {
   gint c;
 
-  picture_describe (p, info);
-  for (c = 0; c < p->n_channels; c++) {
-    Layout l = layout_of (info, c);
-    Channel *ch = &p->channel[c];
-    gint like = c < (gint) GST_VIDEO_INFO_N_COMPONENTS (info) ? c : 0;
-
-    ch->width = l.width;
-    ch->height = l.height;
-    ch->across = 1 << GST_VIDEO_FORMAT_INFO_W_SUB (info->finfo, like);
-    ch->down = 1 << GST_VIDEO_FORMAT_INFO_H_SUB (info->finfo, like);
-    ch->value = g_new0 (gint, l.width * l.height);
-  }
-}
-
-void
-picture_read (Picture *p, const GstVideoInfo *info, const guint8 *data)
-{
-  gint c, x, y;
-
-  picture_init (p, info);
-  for (c = 0; c < p->n_channels; c++) {
-    Layout l = layout_of (info, c);
-
-    for (y = 0; y < l.height; y++)
-      for (x = 0; x < l.width; x++)
-        p->channel[c].value[y * l.width + x] = read_sample (&l, data, x, y);
-  }
-}
-
-void
-picture_write (const Picture *p, const GstVideoInfo *info, guint8 *data)
-{
-  gint c, x, y;
-
-  for (c = 0; c < p->n_channels; c++) {
-    Layout l = layout_of (info, c);
-
-    for (y = 0; y < l.height; y++)
-      for (x = 0; x < l.width; x++) {
-        guint8 *s = data + layout_at (&l, x, y);
-        guint v = p->channel[c].value[y * l.width + x];
-
-        if (l.depth > 8) {
-          v <<= l.shift;
-          s[0] = v % 256;
-          s[1] = v / 256;
-        } else {
-          s[0] = v;
-        }
-      }
-  }
+  memset (p, 0, sizeof (*p));
+  p->n_channels = GST_VIDEO_INFO_N_COMPONENTS (info);
+  p->width = GST_VIDEO_INFO_WIDTH (info);
+  p->height = GST_VIDEO_INFO_HEIGHT (info);
+  p->rgb = GST_VIDEO_INFO_IS_RGB (info);
+  p->yuv = GST_VIDEO_INFO_IS_YUV (info);
+  p->alpha = GST_VIDEO_INFO_HAS_ALPHA (info);
+  if (p->rgb && p->n_channels == 3 && GST_VIDEO_INFO_N_PLANES (info) == 1
+      && GST_VIDEO_INFO_COMP_PSTRIDE (info, 0) == 4)
+    p->n_channels = 4;
+  if (!gst_video_color_matrix_get_Kr_Kb (
+          info->colorimetry.matrix, &p->kr, &p->kb))
+    gst_video_color_matrix_get_Kr_Kb (
+        GST_VIDEO_COLOR_MATRIX_BT709, &p->kr, &p->kb);
+  for (c = 0; c < p->n_channels; c++)
+    channel_init (&p->channel[c], info, c);
 }
 
 void
@@ -176,42 +64,80 @@ picture_clear (Picture *p)
     g_free (p->channel[c].value);
 }
 
-/* --- the meaning of levels ----------------------------------------------- */
+/* Some of GStreamer's functions unpack a few pixels more than there are. */
+#define PIXELS_MORE 16
 
-gint
-picture_top (const Picture *p)
+/* A row in the format in which GStreamer unpacks it: four components for each
+ * pixel, of which the first is alpha. */
+typedef struct {
+  gpointer plane[GST_VIDEO_MAX_PLANES];
+  gboolean is_wide; /* 16 bits, the highest ones of which are used */
+  guint16 *data;
+} Row;
+
+static Row
+row_new (const GstVideoInfo *info, const guint8 *data)
 {
-  return (1 << p->depth) - 1;
+  const GstVideoFormatInfo *wide =
+      gst_video_format_get_info (info->finfo->unpack_format);
+  Row row = { .is_wide = GST_VIDEO_FORMAT_INFO_DEPTH (wide, 0) == 16 };
+  guint i;
+
+  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++)
+    row.plane[i] = (guint8 *) data + GST_VIDEO_INFO_PLANE_OFFSET (info, i);
+  row.data = g_new0 (guint16, 4 * (GST_VIDEO_INFO_WIDTH (info) + PIXELS_MORE));
+  return row;
 }
 
-gint
-picture_level (const Picture *p, gint eighth)
+void
+picture_read (Picture *p, const GstVideoInfo *info, const guint8 *data)
 {
-  return eighth << (p->depth - 8);
+  Row row = row_new (info, data);
+  gint c, x, y;
+
+  picture_init (p, info);
+  for (y = 0; y < p->height; y++) {
+    info->finfo->unpack_func (info->finfo, GST_VIDEO_PACK_FLAG_TRUNCATE_RANGE,
+        row.data, row.plane, info->stride, 0, y, p->width);
+    for (c = 0; c < p->n_channels; c++) {
+      Channel *ch = &p->channel[c];
+      gint *value = ch->value + y / ch->down * ch->width;
+
+      for (x = 0; x < ch->width && y % ch->down == 0; x++) {
+        gint i = 4 * x * ch->across + (c + 1) % 4;
+
+        value[x] = row.is_wide ? row.data[i] >> (16 - ch->depth)
+                               : ((guint8 *) row.data)[i] >> (8 - ch->depth);
+      }
+    }
+  }
+  g_free (row.data);
 }
 
-gint
-picture_black (const Picture *p)
+void
+picture_write (const Picture *p, const GstVideoInfo *info, guint8 *data)
 {
-  return p->full ? 0 : picture_level (p, 16);
-}
+  Row row = row_new (info, data);
+  gint c, x, y;
 
-gint
-picture_white (const Picture *p)
-{
-  return p->full ? picture_top (p) : picture_level (p, 235);
-}
+  for (y = 0; y < p->height; y++) {
+    for (c = 0; c < p->n_channels; c++) {
+      const Channel *ch = &p->channel[c];
 
-gboolean
-picture_is_chroma (const Picture *p, gint c)
-{
-  return p->yuv && (c == 1 || c == 2);
-}
+      for (x = 0; x < p->width; x++) {
+        gint v = channel_at (ch, x / ch->across, y / ch->down);
+        gint i = 4 * x + (c + 1) % 4;
 
-gint
-picture_limit (const Picture *p, gint v)
-{
-  return CLAMP (v, 0, picture_top (p));
+        if (row.is_wide)
+          row.data[i] = v << (16 - ch->depth);
+        else
+          ((guint8 *) row.data)[i] = v << (8 - ch->depth);
+      }
+    }
+    info->finfo->pack_func (info->finfo, GST_VIDEO_PACK_FLAG_NONE, row.data, 0,
+        row.plane, info->stride, GST_VIDEO_CHROMA_SITE_UNKNOWN, y, p->width);
+  }
+  g_free (row.data);
 }
 
 gint
@@ -221,6 +147,20 @@ channel_at (const Channel *ch, gint x, gint y)
   y = CLAMP (y, 0, ch->height - 1);
   return ch->value[y * ch->width + x];
 }
+
+guint
+picture_count_differences (const Picture *a, const Picture *b, gint tolerance)
+{
+  guint n = 0;
+  gint c, i;
+
+  for (c = 0; c < a->n_channels; c++)
+    for (i = 0; i < a->channel[c].width * a->channel[c].height; i++)
+      n += ABS (a->channel[c].value[i] - b->channel[c].value[i]) > tolerance;
+  return n;
+}
+
+/* --- colours ------------------------------------------------------------- */
 
 gint
 picture_luma_at (const Picture *p, gint x, gint y)
@@ -238,15 +178,12 @@ picture_luma_at (const Picture *p, gint x, gint y)
                  / 65536);
 }
 
-/* --- colours ------------------------------------------------------------- */
-
 Yuv
 picture_to_yuv (const Picture *p, Colour c)
 {
   gdouble y = p->kr * c.r + (1 - p->kr - p->kb) * c.g + p->kb * c.b;
-  Yuv yuv = { y, (c.b - y) / 2 / (1 - p->kb), (c.r - y) / 2 / (1 - p->kr) };
 
-  return yuv;
+  return (Yuv){ y, (c.b - y) / 2 / (1 - p->kb), (c.r - y) / 2 / (1 - p->kr) };
 }
 
 Colour
@@ -255,68 +192,45 @@ picture_from_yuv (const Picture *p, Yuv c)
   gdouble kg = 1 - p->kr - p->kb;
   gdouble r = c.y + 2 * (1 - p->kr) * c.v;
   gdouble b = c.y + 2 * (1 - p->kb) * c.u;
-  Colour colour = { r, (c.y - p->kr * r - p->kb * b) / kg, b, 1 };
 
-  return colour;
-}
-
-/* The level that means 0 or black in a channel, and its distance to the level
- * that means 1. */
-static void
-get_scale (const Picture *p, gint c, gdouble *origin, gdouble *range)
-{
-  if (picture_is_chroma (p, c)) {
-    *origin = picture_level (p, 128);
-    *range = p->full ? picture_top (p) : picture_level (p, 224);
-  } else if (c < 3) {
-    *origin = picture_black (p);
-    *range = picture_white (p) - picture_black (p);
-  } else {
-    *origin = 0;
-    *range = picture_top (p);
-  }
+  return (Colour){ r, (c.y - p->kr * r - p->kb * b) / kg, b, 1 };
 }
 
 static gdouble
 get_fraction (const Picture *p, gint c, gint x, gint y)
 {
   const Channel *ch = &p->channel[c];
-  gdouble origin, range;
 
-  get_scale (p, c, &origin, &range);
-  return (channel_at (ch, x / ch->across, y / ch->down) - origin) / range;
+  return (gdouble) (channel_at (ch, x / ch->across, y / ch->down) - ch->black)
+         / ch->range;
 }
 
 static void
 put_fraction (Picture *p, gint c, gint x, gint y, gdouble v)
 {
   Channel *ch = &p->channel[c];
-  gdouble origin, range;
 
-  get_scale (p, c, &origin, &range);
-  v = CLAMP (origin + v * range, 0, picture_top (p));
-  ch->value[y / ch->down * ch->width + x / ch->across] = (gint) nearbyint (v);
+  ch->value[y / ch->down * ch->width + x / ch->across] =
+      (gint) nearbyint (CLAMP (ch->black + v * ch->range, 0, ch->top));
 }
 
 Colour
 picture_colour_at (const Picture *p, gint x, gint y)
 {
-  Colour c = { 0, 0, 0, 1 };
+  gdouble first;
+  Colour c;
 
   x = CLAMP (x, 0, p->width - 1);
   y = CLAMP (y, 0, p->height - 1);
-  if (p->yuv) {
-    Yuv yuv = { get_fraction (p, 0, x, y), get_fraction (p, 1, x, y),
-      get_fraction (p, 2, x, y) };
-
-    c = picture_from_yuv (p, yuv);
-  } else {
-    c.r = get_fraction (p, 0, x, y);
-    c.g = p->rgb ? get_fraction (p, 1, x, y) : c.r;
-    c.b = p->rgb ? get_fraction (p, 2, x, y) : c.r;
-  }
-  if (p->alpha)
-    c.a = get_fraction (p, 3, x, y);
+  first = get_fraction (p, 0, x, y);
+  if (p->yuv)
+    c = picture_from_yuv (p,
+        (Yuv){ first, get_fraction (p, 1, x, y), get_fraction (p, 2, x, y) });
+  else if (p->rgb)
+    c = (Colour){ first, get_fraction (p, 1, x, y), get_fraction (p, 2, x, y) };
+  else
+    c = (Colour){ first, first, first };
+  c.a = p->alpha ? get_fraction (p, 3, x, y) : 1;
   return c;
 }
 
@@ -345,54 +259,24 @@ render_chroma (Picture *p, const Colour *colours)
 }
 
 void
-picture_render (Picture *p, PicturePaint paint, gpointer user_data)
+picture_render (Picture *out, PicturePaint paint, const Picture *in,
+    const GstStructure *params)
 {
-  g_autofree Colour *colours = g_new (Colour, p->width * p->height);
+  g_autofree Colour *colours = g_new (Colour, out->width * out->height);
   gint x, y;
 
-  for (y = 0; y < p->height; y++)
-    for (x = 0; x < p->width; x++) {
-      Colour c = colours[y * p->width + x] = paint (x, y, user_data);
+  for (y = 0; y < out->height; y++)
+    for (x = 0; x < out->width; x++) {
+      Colour c = colours[y * out->width + x] = paint (in, out, x, y, params);
 
-      put_fraction (p, 0, x, y, p->rgb ? c.r : picture_to_yuv (p, c).y);
-      if (p->rgb) {
-        put_fraction (p, 1, x, y, c.g);
-        put_fraction (p, 2, x, y, c.b);
+      put_fraction (out, 0, x, y, out->rgb ? c.r : picture_to_yuv (out, c).y);
+      if (out->rgb) {
+        put_fraction (out, 1, x, y, c.g);
+        put_fraction (out, 2, x, y, c.b);
       }
-      if (p->n_channels == 4)
-        put_fraction (p, 3, x, y, p->alpha ? c.a : 1);
+      if (out->n_channels == 4)
+        put_fraction (out, 3, x, y, out->alpha ? c.a : 1);
     }
-  if (p->yuv)
-    render_chroma (p, colours);
-}
-
-/* --- comparing ----------------------------------------------------------- */
-
-static gboolean
-sample_differs (const Layout *l, const guint8 *a, const guint8 *b, gint x,
-    gint y, gint tolerance)
-{
-  if (tolerance > 0)
-    return ABS (read_sample (l, a, x, y) - read_sample (l, b, x, y))
-           > tolerance;
-  return memcmp (a + layout_at (l, x, y), b + layout_at (l, x, y),
-             l->depth > 8 ? 2 : 1)
-         != 0;
-}
-
-guint
-picture_count_differences (
-    const GstVideoInfo *info, const guint8 *a, const guint8 *b, gint tolerance)
-{
-  gint c, x, y, n = count_channels (info);
-  guint differences = 0;
-
-  for (c = 0; c < n; c++) {
-    Layout l = layout_of (info, c);
-
-    for (y = 0; y < l.height; y++)
-      for (x = 0; x < l.width; x++)
-        differences += sample_differs (&l, a, b, x, y, tolerance);
-  }
-  return differences;
+  if (out->yuv)
+    render_chroma (out, colours);
 }

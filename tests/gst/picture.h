@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * picture.h: the samples of a video frame, for computations on the CPU
+ * picture.h: the samples and the colours of a video frame, for computations on
+ * the CPU
  *
- * A picture has an array of integers for each component. It uses GStreamer's
- * tables of formats, and does not depend on effects or GPU memory.
+ * A picture has an array of integers for each component. GStreamer's functions
+ * read and write the samples, and say what their levels mean. Nothing is shared
+ * with the kernels that the tests compare with pictures.
  */
 
 #ifndef __TEST_PICTURE_H__
@@ -15,11 +17,14 @@ G_BEGIN_DECLS
 
 #define PICTURE_MAX_CHANNELS 4
 
-/* One component in its own resolution. A sample belongs to @across by @down
- * pixels. */
+/* One component in its own resolution. */
 typedef struct {
   gint width, height;
-  gint across, down;
+  gint across, down; /* A sample belongs to so many pixels. */
+  gint depth;        /* bits of a sample */
+  gint black, range; /* the level of 0, and the distance to the level of 1 */
+  gint top;          /* the largest level */
+  gboolean is_chroma;
   gint *value;
 } Channel;
 
@@ -28,10 +33,8 @@ typedef struct {
   Channel channel[PICTURE_MAX_CHANNELS];
   gint n_channels;
   gint width, height;
-  gint depth;
   gboolean rgb, yuv, alpha;
-  gboolean full;
-  gdouble kr, kb;
+  gdouble kr, kb; /* the weights of red and of blue in luma */
 } Picture;
 
 /* A colour. The values are usually from 0 to 1, but are not clamped. They are
@@ -51,21 +54,11 @@ typedef struct {
 void picture_init (Picture *p, const GstVideoInfo *info);
 void picture_read (Picture *p, const GstVideoInfo *info, const guint8 *data);
 void picture_clear (Picture *p);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Picture, picture_clear)
 
 /* Writes the samples to @data. Bytes that belong to no sample are not
  * changed. */
 void picture_write (const Picture *p, const GstVideoInfo *info, guint8 *data);
-
-/* picture_top() returns the largest value of a sample. picture_level() converts
- * a level for 8 bits to the picture's depth. The other functions return the
- * levels of black and of white for luma, red, green and blue. */
-gint picture_top (const Picture *p);
-gint picture_level (const Picture *p, gint eighth);
-gint picture_black (const Picture *p);
-gint picture_white (const Picture *p);
-
-gboolean picture_is_chroma (const Picture *p, gint c);
-gint picture_limit (const Picture *p, gint v);
 
 /* The sample at (x, y), or the nearest one inside the picture. */
 gint channel_at (const Channel *ch, gint x, gint y);
@@ -82,17 +75,17 @@ Colour picture_from_yuv (const Picture *p, Yuv c);
  * picture. */
 Colour picture_colour_at (const Picture *p, gint x, gint y);
 
-/* Gives each pixel the colour that @paint returns. A sample of a colour
- * difference becomes the mean of its pixels, and padding its maximum. */
-typedef Colour (*PicturePaint) (gint x, gint y, gpointer user_data);
-void picture_render (Picture *p, PicturePaint paint, gpointer user_data);
+/* Gives each pixel of @out the colour that @paint returns for it. A sample of a
+ * colour difference becomes the mean of its pixels, and padding its maximum. */
+typedef Colour (*PicturePaint) (const Picture *in, const Picture *out, gint x,
+    gint y, const GstStructure *params);
+void picture_render (Picture *out, PicturePaint paint, const Picture *in,
+    const GstStructure *params);
 
-/* The number of samples by which two frames of the default layout differ by
- * more than @tolerance. The padding of RGBx is compared, that of rows and
- * planes is not. With a tolerance of 0, the unused bits of a sample are
- * compared, too. */
+/* The number of samples by which two pictures of the same format differ by more
+ * than @tolerance. The padding of RGBx is compared. */
 guint picture_count_differences (
-    const GstVideoInfo *info, const guint8 *a, const guint8 *b, gint tolerance);
+    const Picture *a, const Picture *b, gint tolerance);
 
 G_END_DECLS
 

@@ -4,7 +4,6 @@
  */
 
 #include <glib/gstdio.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "rig.h"
@@ -147,17 +146,15 @@ write_file (const gchar *name, const gchar *text)
 {
   g_autofree gchar *path = g_build_filename (folder, name, NULL),
                    *parent = g_path_get_dirname (path);
-  FILE *file;
 
   fail_unless_equals_int (g_mkdir_with_parents (parent, 0700), 0);
   if (!text) {
     fail_unless_equals_int (g_unlink (path), 0);
-  } else if (rig_rewrites) {
-    file = fopen (path, "w");
-    fail_unless (file && fputs (text, file) >= 0 && fclose (file) == 0);
-  } else {
-    fail_unless (g_file_set_contents (path, text, -1, NULL));
+    return;
   }
+  fail_unless (g_file_set_contents_full (path, text, -1,
+      rig_rewrites ? G_FILE_SET_CONTENTS_NONE : G_FILE_SET_CONTENTS_CONSISTENT,
+      0600, NULL));
 }
 
 static void

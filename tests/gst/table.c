@@ -211,6 +211,7 @@ pop_message (GstBus *bus, GstMessageType type, guint ms)
       return NULL;
     gst_structure_get (gst_message_get_structure (message), "gerror",
         G_TYPE_ERROR, &error, NULL);
+    fail_unless (g_utf8_validate (error->message, -1, NULL));
     if (tells_of_the_device (error->message))
       continue;
     fail_unless (

@@ -8,10 +8,7 @@
  *         "video/x-raw,format=RGBA,width=64,height=48,framerate=1/1" },
  *   };
  *
- *   TEST_LOOP (flows, G_N_ELEMENTS (flows))
- *   {
- *     test_check_flow (&flows[__i__]);
- *   }
+ *   TEST_ROWS (flows, test_check_flow)
  */
 
 #ifndef __TEST_TABLE_H__
@@ -20,6 +17,16 @@
 #include "util.h"
 
 G_BEGIN_DECLS
+
+/* A case that checks each row of the array with the name of the case. */
+#define TEST_ROWS(name, check_row) \
+  TEST (name) \
+  { \
+    guint i_; \
+\
+    for (i_ = 0; i_ < G_N_ELEMENTS (name); i_++) \
+      check_row (&name[i_]); \
+  }
 
 /* "These elements give these caps and bytes." The elements use @test_context if
  * there is one. The input is frames of pattern 0, 1 and 2 (see test_fill ()),
