@@ -82,12 +82,12 @@ damage (void)
     GST_INFO ("%s is gone", path);
 }
 
-/* Stores, looks up and damages entries for one second. Returns how many lookups
+/* Stores, looks up and damages entries for a while. Returns how many lookups
  * found an entry, or -1 if an entry had the wrong content. */
 static gint
 use_cache (guint seed)
 {
-  gint64 end = g_get_monotonic_time () + G_USEC_PER_SEC;
+  gint64 end = g_get_monotonic_time () + G_USEC_PER_SEC / 2;
   g_autoptr (GRand) random = g_rand_new_with_seed (seed);
   gint n_found = 0;
 

@@ -157,7 +157,6 @@ TEST (queries_have_no_effects)
   gst_caps_unref (gst_pad_peer_query_caps (peer, NULL));
   gst_caps_unref (gst_pad_peer_query_caps (peer, caps));
   fail_if (gst_pad_peer_query_accept_caps (peer, caps));
-  g_usleep (G_USEC_PER_SEC / 5);
   test_assert_no_message (bus, GST_MESSAGE_ERROR);
   test_assert_no_message (bus, GST_MESSAGE_WARNING);
   fail_unless_equals_int (n, 0);
@@ -166,35 +165,21 @@ TEST (queries_have_no_effects)
 
 /* --- files --------------------------------------------------------------- */
 
-#define CHAIN "vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload"
-
-/* Pipelines that play a file, before and behind its path. */
-static const struct {
-  const gchar *begin, *end;
-} players[] = {
-  { "playbin uri=file://",
-      " video-filter=\"" CHAIN "\" video-sink=\"jpegenc ! fakesink\"" },
-  { "filesrc location=", " ! decodebin ! " CHAIN " ! fakesink" },
-  { "filesrc location=",
-      " ! decodebin ! videoconvert ! vkgdrupload ! cudafilter kernel=convert ! "
-      "vkgdrdownload ! video/x-raw,format=GRAY8 ! fakesink" },
-  { "filesrc location=", " ! parsebin ! theoradec ! " CHAIN " ! fakesink" },
-};
-
 TEST_FIXTURE (folder_setup, folder_teardown);
 
-TEST_LOOP (players, G_N_ELEMENTS (players))
+TEST (playbin)
 {
   g_autofree gchar *path = g_build_filename (folder, "film.ogg", NULL);
   g_autoptr (GstElement) film = test_launch (
       "videotestsrc num-buffers=10 ! video/x-raw,width=64,height=48 ! "
       "theoraenc ! oggmux ! filesink location=%s",
       path);
-  g_autoptr (GstElement) player = NULL;
+  g_autoptr (GstElement) player = test_launch (
+      "playbin uri=file://%s video-filter=\"vkgdrupload ! cudafilter "
+      "kernel=invert ! vkgdrdownload\" video-sink=\"jpegenc ! fakesink\"",
+      path);
 
   test_play (film);
-  player =
-      test_launch ("%s%s%s", players[__i__].begin, path, players[__i__].end);
   test_play (player);
 }
 

@@ -51,21 +51,6 @@ TEST_LOOP (watch, 2)
       { WRITE ("kernel.cu", TENTH), .becomes = 10, TELLS });
 }
 
-TEST (watch_and_params)
-{
-  RIG_PLAY ({ WRITE ("kernel.cu", ADD),
-                SET ("location", "kernel.cu", "watch", "true", "params",
-                    "params,n=1"),
-                .red = 101 },
-      { SET ("params", "params,n=4"), .red = 104 },
-      { WRITE ("kernel.cu", KERNEL (", int n", "vkgdr_get (in, 0, x, y) - n")),
-          .becomes = 96, TELLS },
-      /* The new kernel needs more parameters than are set. The last kernel runs
-       * until they are set. */
-      { WRITE ("kernel.cu", MIX), .warns = "2 parameters" }, { .red = 96 },
-      { SET ("params", "params,n=5,f=3.0"), .red = 45 });
-}
-
 /* The watch is switched on and off by properties, while frames pass. */
 TEST (watch_is_switched)
 {
@@ -159,27 +144,21 @@ TEST (watch_ends)
   fail_unless (g_get_monotonic_time () - start < 10 * G_TIME_SPAN_SECOND);
 }
 
-/* The file is a link. It is watched which file the link points to, and that
- * file. */
+/* The path may have links, to the file or to its folder, as in
+ * "releases/now/kernel.cu". It is watched which file the links lead to, and
+ * that file. */
 TEST (watch_follows_links)
 {
-  RIG_PLAY ({ WRITE ("first.cu", SEVEN, "second.cu", EIGHT),
-                .link = { "kernel.cu", "first.cu" }, WATCH, .red = 7 },
+  RIG_PLAY ({ WRITE ("first.cu", SEVEN, "one/kernel.cu", TENTH),
+                .link = { "two", "." } },
+      { .link = { "kernel.cu", "first.cu" },
+          SET ("location", "two/kernel.cu", "watch", "true"),
+          .red = 7 },
       { WRITE ("first.cu", NINE), .becomes = 9, TELLS },
-      { .link = { "kernel.cu", "second.cu" }, .becomes = 8, TELLS },
-      { WRITE ("second.cu", TENTH), .becomes = 10, TELLS });
-}
-
-/* The file stays the same in its folder, and a link to the folder is replaced,
- * as in "releases/now/kernel.cu". */
-TEST (watch_follows_a_replaced_folder)
-{
-  RIG_PLAY (
-      { WRITE ("first/kernel.cu", SEVEN, "second/kernel.cu", EIGHT),
-          .link = { "now", "first" },
-          SET ("location", "FOLDER/now/kernel.cu", "watch", "true"), .red = 7 },
-      { .link = { "now", "second" }, .becomes = 8, TELLS },
-      { WRITE ("second/kernel.cu", NINE), .becomes = 9, TELLS });
+      { .link = { "two", "one" }, .becomes = 10, TELLS },
+      { WRITE ("one/kernel.cu", EIGHT), .becomes = 8, TELLS },
+      { WRITE ("one/other.cu", SEVEN), .link = { "one/kernel.cu", "other.cu" },
+          .becomes = 7, TELLS });
 }
 
 /* --- included files ------------------------------------------------------ */
@@ -205,6 +184,10 @@ TEST (watch_sees_included_files)
     { WRITE ("other.h", "#define OTHER 11\n"), .becomes = 11, TELLS },
     /* This header is not included any more. */
     { WRITE ("one.h", "#define VALUE 12\n"), A_WHILE, .red = 11 },
+    /* A change is noticed when the watch is switched on again. */
+    { SET ("watch", "false") },
+    { WRITE ("other.h", "#define OTHER 13\n"), A_WHILE, .red = 11 },
+    { SET ("watch", "true"), .becomes = 13, TELLS },
   };
   guint i;
 
@@ -214,26 +197,16 @@ TEST (watch_sees_included_files)
   test_assert_no_message (rig.bus, GST_MESSAGE_INFO);
 }
 
-/* A header changes while the watch is off. The change is noticed when the watch
- * is switched on again. */
-TEST (included_files_change_unwatched)
-{
-  RIG_PLAY ({ WRITE ("kernel.cu", INCLUDES ("one.h", "VALUE"), "one.h",
-                  "#define VALUE 7\n"),
-                WATCH, .red = 7 },
-      { SET ("watch", "false") },
-      { WRITE ("one.h", "#define VALUE 8\n"), A_WHILE, .red = 7 },
-      { SET ("watch", "true"), .becomes = 8, TELLS });
-}
-
 /* --- options of the compiler --------------------------------------------- */
 
-/* The options belong to the kernel, and change while frames pass. */
+/* The options belong to the kernel, and change while frames pass. Wrong ones
+ * fail the start. */
 TEST (options_define_macros)
 {
   RIG_PLAY (
-      { SET ("compiler-options", "-DVALUE=7", "source", KERNEL ("", "VALUE")),
-          .red = 7 },
+      { SET ("compiler-options", "'-DVALUE=7", "source", KERNEL ("", "VALUE")),
+          .fails = "compiler-options|-DVALUE=7" },
+      { SET ("compiler-options", "-DVALUE=7"), .red = 7 },
       { SET ("compiler-options", "-D 'VALUE=(3 + 5)' -DMORE"), .red = 8 },
       { SET ("source", NULL, "pixel", "rgba.r = VALUE / 255.0f",
             "compiler-options", "-DVALUE=9"),
@@ -245,13 +218,6 @@ TEST (options_define_macros)
       { SET ("pixel", NULL, "kernel", "invert", "compiler-options",
             "-Din=nonsense"),
           .red = 155 });
-}
-
-TEST (options_that_are_wrong_fail_the_start)
-{
-  RIG_PLAY (
-      { SET ("compiler-options", "'-DVALUE=7", "source", KERNEL ("", "VALUE")),
-          .fails = "compiler-options|-DVALUE=7" });
 }
 
 /* The headers in another folder are watched like those in the folder of the

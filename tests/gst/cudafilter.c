@@ -222,12 +222,6 @@ TEST (pixel_converts)
           .fails = "output-caps|format|changes only" });
 }
 
-TEST (one_kernel_at_a_time)
-{
-  RIG_PLAY ({ SET ("pixel", "rgba.r = 0", "location", "/none.cu"),
-      .fails = "only one of|pixel|location" });
-}
-
 /* --- changes of kernels and parameters ----------------------------------- */
 
 /* If a kernel does not compile, there is one warning, and the last kernel stays
@@ -251,7 +245,10 @@ TEST (kernel_changes_while_playing)
 TEST (kernel_fails_before_the_first_frame)
 {
   RIG_PLAY ({ SET ("kernel", "copy") },
-      { SET ("source", "nonsense"), .fails = "nonsense" },
+      { SET ("pixel", "rgba.r = 0", "location", "/none.cu"),
+          .fails = "only one of|pixel|location" },
+      { SET ("pixel", NULL, "location", NULL, "source", "nonsense"),
+          .fails = "nonsense" },
       { SET ("source", ADD), .fails = "own|1 parameter|has 0" });
 }
 
@@ -259,8 +256,12 @@ TEST (kernel_fails_before_the_first_frame)
  * when the element is stopped. */
 TEST (params_of_effects_are_checked)
 {
-  RIG_PLAY ({ SET ("kernel", "gain"),
-                .params = "params,gain=(float)1.0,offset=(float)0.0" },
+  RIG_PLAY ({ SET ("kernel", "gain", "params", "params,nosuch=1.0"),
+                .fails = "gain|nosuch" },
+      { SET ("params", NULL) },
+      { SET ("params", "params,nosuch=1.0"), .fails = "gain|nosuch" },
+      { SET ("params", NULL),
+          .params = "params,gain=(float)1.0,offset=(float)0.0" },
       { SET ("params", "params,gain=0.5"),
           .params = "params,gain=(float)0.5,offset=(float)0.0" },
       { .red = 50 },
@@ -274,16 +275,6 @@ TEST (params_of_effects_are_checked)
           .warns = "\"gain\"|float" },
       { SET ("params", "params,gain=2"), .red = 200 },
       { SET ("params", NULL), .red = 100 });
-}
-
-/* Before the first frame, wrong parameters are an error, either at the start or
- * with the frame. */
-TEST (params_that_are_wrong_fail_the_start)
-{
-  RIG_PLAY ({ SET ("kernel", "gain", "params", "params,nosuch=1.0"),
-                .fails = "gain|nosuch" },
-      { SET ("params", NULL) },
-      { SET ("params", "params,nosuch=1.0"), .fails = "gain|nosuch" });
 }
 
 /* The number and sizes of a kernel's parameters are known when it is loaded.

@@ -96,27 +96,29 @@ SAMPLE (blur)
   return (gint) floor (window_mean (&in->channel[c], x, y, binomial, 2) + 0.5);
 }
 
+/* With @sigma = 0, all weights are the same. */
+static gint
+sample_bell (const Channel *ch, gint x, gint y, gint radius, gdouble sigma)
+{
+  gdouble weight[49];
+  gint i;
+
+  for (i = -radius; i <= radius; i++)
+    weight[i + radius] = sigma > 0 ? exp (-0.5 * (i / sigma) * (i / sigma)) : 1;
+  return (gint) floor (window_mean (ch, x, y, weight, radius) + 0.5);
+}
+
 SAMPLE (boxblur)
 {
-  gint radius = (gint) param (params, "radius"), i;
-  gdouble weight[33];
-
-  for (i = 0; i < 33; i++)
-    weight[i] = 1;
-  return (gint) floor (
-      window_mean (&in->channel[c], x, y, weight, radius) + 0.5);
+  return sample_bell (
+      &in->channel[c], x, y, (gint) param (params, "radius"), 0);
 }
 
 SAMPLE (gaussian)
 {
   gdouble sigma = param (params, "sigma");
-  gint radius = (gint) ceil (3 * sigma), i;
-  gdouble weight[49];
 
-  for (i = -radius; i <= radius; i++)
-    weight[i + radius] = sigma > 0 ? exp (-0.5 * (i / sigma) * (i / sigma)) : 1;
-  return (gint) floor (
-      window_mean (&in->channel[c], x, y, weight, radius) + 0.5);
+  return sample_bell (&in->channel[c], x, y, (gint) ceil (3 * sigma), sigma);
 }
 
 SAMPLE (sharpen)

@@ -167,10 +167,8 @@ check_size (guint from, guint to, guint s)
   check_frame (&in_info, &out_info, scales, FALSE);
   if (from == to && !scales)
     check_frame (&in_info, &out_info, TRUE, FALSE);
-  if (from == to && effect->in_place && !scales) {
-    check_frame (&in_info, &out_info, FALSE, TRUE);
-    check_frame (&in_info, &out_info, TRUE, TRUE);
-  }
+  if (from == to && effect->in_place && !scales)
+    check_frame (&in_info, &out_info, s % 2, TRUE);
 }
 
 /* The result does not depend on the blocks of a launch: some have odd sizes,
@@ -220,21 +218,26 @@ end_effect (void)
   frame_teardown ();
 }
 
+/* Whether this is the first row of its effect. What does not depend on the
+ * parameters is tested with the first row. */
+static gboolean
+is_first (guint i)
+{
+  return i == 0 || !g_str_equal (cases[i].effect, cases[i - 1].effect);
+}
+
 TEST_PARALLEL (2);
 
 TEST_LOOP (effect_is_as_described, G_N_ELEMENTS (cases))
 {
-  const GstEffectTurn *turn;
   guint f, s;
 
   begin_effect (__i__);
   for (f = 0; f < G_N_ELEMENTS (formats); f++)
     for (s = 0; s < N_SIZES (effect); s++)
       check_size (f, f, s);
-  turn = gst_effect_get_turn (effect, params);
-  if (!turn || !turn->swaps_sides)
-    for (f = __i__ % 6; f < G_N_ELEMENTS (formats); f += 6)
-      check_blocks (f);
+  for (f = __i__ % 6; f < G_N_ELEMENTS (formats) && is_first (__i__); f += 6)
+    check_blocks (f);
   end_effect ();
 }
 
@@ -244,11 +247,12 @@ TEST_LOOP (effect_is_as_described, G_N_ELEMENTS (cases))
 TEST_LOOP (effect_converts_format, G_N_ELEMENTS (cases))
 {
   static const guint some_sizes[] = { 1, 3, 4 };
-  guint step = g_str_equal (cases[__i__].effect, "convert") ? 1 : 5, from, to,
-        s;
+  gboolean is_convert = g_str_equal (cases[__i__].effect, "convert");
+  guint step = is_convert ? 1 : 5, from, to, s;
 
   if (!(gst_effect_find (cases[__i__].effect)->converts
-          & GST_EFFECT_CONVERTS_FORMAT))
+          & GST_EFFECT_CONVERTS_FORMAT)
+      || (!is_convert && !is_first (__i__)))
     return;
   begin_effect (__i__);
   for (from = 0; from < G_N_ELEMENTS (formats); from++)

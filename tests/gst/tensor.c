@@ -60,14 +60,14 @@ meta_of (GPtrArray *buffers, guint i)
   return meta;
 }
 
-/* Describes batch @i of @n frames. Each frame is the value of its bytes, and
- * the pad with "*" if it is repeated: "1@sink_0 101@sink_1* 0". The caller
- * frees the text. */
-static gchar *
-describe_batch (GPtrArray *buffers, guint i, guint n)
+/* Fails unless batch @i is as described. Each frame is the value of its bytes,
+ * and the pad with "*" if it is repeated: "1@sink_0 101@sink_1* 0". */
+static void
+check_batch (GPtrArray *buffers, guint i, const gchar *wanted)
 {
-  GstVkgdrTensorBatchMeta *meta = meta_of (buffers, i);
-  GString *text = g_string_new (NULL);
+  g_auto (GStrv) words = g_strsplit (wanted, " ", -1);
+  guint n = g_strv_length (words);
+  g_autoptr (GString) got = g_string_new (NULL);
   GstMapInfo map;
   gsize size, k;
 
@@ -78,25 +78,15 @@ describe_batch (GPtrArray *buffers, guint i, guint n)
     test_check_byte (k, map.data[k], map.data[k / size * size]);
   for (k = 0; k < n; k++) {
     const GstVkgdrTensorFrame *frame =
-        gst_vkgdr_tensor_batch_meta_get_frame (meta, k);
+        gst_vkgdr_tensor_batch_meta_get_frame (meta_of (buffers, i), k);
 
-    g_string_append_printf (text, "%s%u", k > 0 ? " " : "", map.data[k * size]);
+    g_string_append_printf (got, "%s%u", k > 0 ? " " : "", map.data[k * size]);
     if (frame)
       g_string_append_printf (
-          text, "@%s%s", frame->pad, frame->is_repeated ? "*" : "");
+          got, "@%s%s", frame->pad, frame->is_repeated ? "*" : "");
   }
   gst_buffer_unmap (buffers->pdata[i], &map);
-  return g_string_free (text, FALSE);
-}
-
-/* Fails unless batch @i is as described. */
-static void
-check_batch (GPtrArray *buffers, guint i, const gchar *wanted)
-{
-  g_auto (GStrv) frames = g_strsplit (wanted, " ", -1);
-  g_autofree gchar *got = describe_batch (buffers, i, g_strv_length (frames));
-
-  fail_unless_equals_string (got, wanted);
+  fail_unless_equals_string (got->str, wanted);
 }
 
 /* Fails unless the meta says this about frame @k of batch @i: its time stamp,
