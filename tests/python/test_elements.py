@@ -11,9 +11,9 @@ import sys
 import weakref
 from typing import Any
 
-import numpy as np
 import gst_support
 import support
+import numpy as np
 from gst_support import video_caps
 
 import gi

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the examples of the documentation as a reader does."""
+"""Runs the examples of the documentation as a reader does, and the code in its pages."""
 
 import os
 import re
@@ -9,11 +9,12 @@ import tempfile
 import unittest
 from typing import List
 
-import numpy as np
 import gst_support
 import support
+import numpy as np
 
-EXAMPLES = os.path.join(os.path.dirname(support.__file__), "../../docs/examples/python")
+DOCS = os.path.join(os.path.dirname(support.__file__), "../../docs")
+EXAMPLES = os.path.join(DOCS, "examples/python")
 
 # The library has boxes from GStreamer 1.24 on.
 HAS_ANALYTICS = "1.0" in gst_support.gi.Repository.get_default().enumerate_versions("GstAnalytics")
@@ -127,6 +128,41 @@ class Examples(unittest.TestCase):
     def test_vkgdr_pycuda(self) -> None:
         support.load("pycuda")
         self.assertIn("doubled on the GPU", self.run_example("vkgdr_pycuda.py"))
+
+
+def read(name: str) -> str:
+    with open(os.path.join(DOCS, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def blocks(page: str) -> List[str]:
+    return re.findall(r"```python\n(.*?)```", read(page), re.DOTALL)
+
+
+class Pages(gst_support.DeviceTestCase):
+    def test_import_lines(self) -> None:
+        self.assert_prints("True\n", blocks("from-pycuda.md")[0] + (
+            "pool = DeviceMemoryPool()\nprint(cuda.Context.get_current() is not None)"))
+
+    def test_examples_are_enough(self) -> None:
+        names = re.findall(r"`((?:from-wiki/)?[\w+]+\.py)`", read("from-pycuda.md"))
+        self.assertGreaterEqual(len(set(names)), 12)
+
+    def test_code_is_python(self) -> None:
+        for page in ("from-pycuda.md", "frames-as-arrays.md", "python.md"):
+            for block in blocks(page):
+                compile(block, page, "exec")
+
+    def test_kernels_on_frames(self) -> None:
+        (code,) = [one for one in blocks("frames-as-arrays.md") if "scale" in one]
+        self.assert_prints(
+            "True\n", "import gst_support\nfrom gst_support import Gst, GstVkgdr\n"
+            "case = gst_support.DeviceTestCase()\ncase.setUp()\n"
+            "source = '__global__ void scale (unsigned char *x, int n, float f)"
+            " { if (threadIdx.x < n) x[threadIdx.x] *= f; }'\n"
+            "buffer, caps = case.new_buffer(bytes([3]) * 64), None\n"
+            "grid, block = (1,), (64, 1, 1)\n" + code
+            + "\nprint(gst_support.host_bytes(buffer) == bytes([6]) * 64)\n")
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ import unittest
 import zlib
 from typing import Any, List, Tuple
 
-import numpy as np
 import support
+import numpy as np
 import vkgdr
 
 EXAMPLES = os.path.join(os.path.dirname(support.__file__), "../../docs/examples")

@@ -5,9 +5,9 @@ import concurrent.futures
 import gc
 import sys
 
-import numpy as np
 import gst_support
 import support
+import numpy as np
 from gst_support import READ, WRITE
 from gi.repository import Gst, GstVkgdr
 

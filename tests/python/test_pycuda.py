@@ -11,8 +11,8 @@ import os
 import sys
 from typing import Any
 
-import numpy as np
 import support
+import numpy as np
 
 # This variable is set in the process that restart() starts.
 READY = "VKGDR_TEST_PYCUDA"

@@ -5,8 +5,8 @@ import gc
 import sys
 import unittest
 
-import numpy as np
 import support
+import numpy as np
 import vkgdr
 from vkgdr import OpenFlags, RawMemory, Vkgdr, VkgdrError
 
