@@ -32,11 +32,10 @@ static int (*lowered_name) (
     nvrtcProgram program, const char *expression, const char **name);
 
 static inline void
-setup (void)
+load_compiler (void)
 {
   void *library = open_library ("libnvrtc.so.13");
 
-  setup_context ();
   *(void **) &create = find_symbol (library, "nvrtcCreateProgram");
   *(void **) &destroy = find_symbol (library, "nvrtcDestroyProgram");
   *(void **) &compile = find_symbol (library, "nvrtcCompileProgram");
@@ -46,6 +45,13 @@ setup (void)
   *(void **) &get_log = find_symbol (library, "nvrtcGetProgramLog");
   *(void **) &add_expression = find_symbol (library, "nvrtcAddNameExpression");
   *(void **) &lowered_name = find_symbol (library, "nvrtcGetLoweredName");
+}
+
+static inline void
+setup (void)
+{
+  load_compiler ();
+  setup_context ();
 }
 
 static inline char *
@@ -143,6 +149,20 @@ zeroed (size_t size)
   ok (cu.cuMemsetD8 (pointer, 0, size));
   ok (cu.cuCtxSynchronize ());
   return pointer;
+}
+
+/* Runs the kernel "test" of a source, which stores results of this size. */
+static inline void
+run_test (const char *source, int grid, int block, void *results, size_t size)
+{
+  CUmodule module = build_text (source);
+  CUdeviceptr out = zeroed (size);
+  void *params[] = { &out };
+
+  ok (run (find (module, "test"), grid, block, 0, params));
+  ok (cu.cuMemcpyDtoH (results, out, size));
+  ok (cu.cuMemFree (out));
+  ok (cu.cuModuleUnload (module));
 }
 
 #endif /* TEST_SOFTCUDA_COMPILER_H */

@@ -63,7 +63,8 @@ load_driver (void)
   *(void **) &count_calls = find_symbol (library, "softcudaCountCalls");
 }
 
-/* A fixture that makes the primary context current. */
+/* A fixture that makes the primary context current. Its end frees what a test
+ * has left in the context. */
 static CUcontext primary;
 
 static inline void

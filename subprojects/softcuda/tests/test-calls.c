@@ -76,7 +76,6 @@ START_TEST (test_copy_3d)
   ck_assert_int_eq (box[0][0][0], 0);
   copy.Depth = 0;
   ok (cu.cuMemcpy3DAsync (&copy, NULL));
-  ok (cu.cuMemFree (copy.srcDevice));
 }
 END_TEST;
 
@@ -104,8 +103,6 @@ START_TEST (test_memset_rectangle)
   ok (cu.cuMemsetD2D8Async (memory + PITCH, PITCH, a, 7, 3, stream));
   ok (cu.cuStreamSynchronize (stream));
   check_rectangle (memory, &a, 1, 7);
-  ok (cu.cuStreamDestroy (stream));
-  ok (cu.cuMemFree (memory));
 }
 END_TEST;
 
@@ -124,7 +121,6 @@ START_TEST (test_memset_of_wrong_ranges)
       CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuMemsetD2D32 (memory, PITCH, 0, 0, 1));
   ok (cu.cuMemsetD2D8Async (memory, 0, 9, 0, 5, NULL));
-  ok (cu.cuMemFree (memory));
 }
 END_TEST;
 
@@ -257,7 +253,6 @@ START_TEST (test_sampling)
       CU_TRSF_NORMALIZED_COORDINATES, parts, wrapped, 5);
   check_samples (module, CU_TR_ADDRESS_MODE_MIRROR, CU_TR_FILTER_MODE_POINT,
       CU_TRSF_NORMALIZED_COORDINATES, parts, mirrored, 5);
-  ok (cu.cuModuleUnload (module));
 }
 END_TEST;
 
@@ -307,9 +302,6 @@ START_TEST (test_texels)
   ok (cu.cuCtxSynchronize ());
   ck_assert_int_eq (words[0], 0x03020100);
   ck_assert_int_eq (words[1], -1);
-  ok (cu.cuTexObjectDestroy (texture));
-  ok (cu.cuMemFree (memory));
-  ok (cu.cuModuleUnload (module));
 }
 END_TEST;
 
@@ -344,7 +336,6 @@ start_sampler (WaitingSampler *w)
   ok (cu.cuTexObjectCreate (&w->texture, &resource, &desc, NULL));
   ok (cu.cuStreamCreate (&w->stream, CU_STREAM_NON_BLOCKING));
   ok (cu.cuModuleGetFunction (&function, w->module, "fetch"));
-  gate_init (&w->gate);
   ok (cu.cuLaunchHostFunc (w->stream, gate_wait, &w->gate));
   ok (cu.cuLaunchKernel (
       function, 1, 1, 1, 2, 1, 1, 0, w->stream, params, NULL));
@@ -354,7 +345,7 @@ start_sampler (WaitingSampler *w)
  * kernel runs. */
 START_TEST (test_texture_outlives_its_handle)
 {
-  WaitingSampler w;
+  WaitingSampler w = { .gate = GATE };
 
   start_sampler (&w);
   ok (cu.cuTexObjectDestroy (w.texture));
@@ -362,10 +353,6 @@ START_TEST (test_texture_outlives_its_handle)
   gate_open (&w.gate);
   ok (cu.cuStreamSynchronize (w.stream));
   ck_assert_int_eq (w.words[0], 0x03020100);
-  ok (cu.cuStreamDestroy (w.stream));
-  ok (cu.cuMemFree (w.memory));
-  ok (cu.cuModuleUnload (w.module));
-  gate_clear (&w.gate);
 }
 END_TEST;
 
@@ -388,7 +375,7 @@ wait_until_stopping (CUstream stream)
 START_TEST (test_texture_of_an_ending_context)
 {
   CUcontext context, popped;
-  WaitingSampler w;
+  WaitingSampler w = { .gate = GATE };
   GThread *thread;
 
   ok (cu.cuCtxCreate (&context, 0, 0));
@@ -401,7 +388,6 @@ START_TEST (test_texture_of_an_ending_context)
   ck_assert_int_eq (w.words[0], 0x03020100);
   fails (cu.cuTexObjectDestroy (w.texture), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuCtxPopCurrent (&popped));
-  gate_clear (&w.gate);
 }
 END_TEST;
 
@@ -433,7 +419,6 @@ START_TEST (test_textures_that_cannot_be)
   ok (cu.cuTexObjectDestroy (texture));
   fails (cu.cuTexObjectDestroy (texture), CUDA_ERROR_INVALID_VALUE);
   fails (cu.cuTexObjectDestroy (0), CUDA_ERROR_INVALID_VALUE);
-  ok (cu.cuMemFree (memory));
 }
 END_TEST;
 
@@ -495,7 +480,6 @@ START_TEST (test_arrays)
   ok (cu.cuArrayDestroy (array));
   fails (cu.cuArrayDestroy (array), CUDA_ERROR_INVALID_HANDLE);
   fails (cu.cuMemcpy2D (&down), CUDA_ERROR_INVALID_VALUE);
-  ok (cu.cuModuleUnload (module));
 }
 END_TEST;
 
@@ -524,7 +508,6 @@ START_TEST (test_arrays_of_one_row)
   ok (cu.cuArrayDestroy (array));
   descriptor.NumChannels = 3;
   fails (cu.cuArray3DCreate (&array, &descriptor), CUDA_ERROR_INVALID_VALUE);
-  ok (cu.cuMemFree (memory));
 }
 END_TEST;
 
@@ -630,9 +613,8 @@ START_TEST (test_release_waits_for_reset)
   GThread *resetting, *releasing;
   CUdeviceptr memory;
   CUstream stream;
-  Gate gate;
+  Gate gate = GATE;
 
-  gate_init (&gate);
   ok (cu.cuStreamCreate (&stream, 0));
   ok (cu.cuLaunchHostFunc (stream, gate_wait, &gate));
   resetting = g_thread_new ("reset", reset_primary, NULL);
@@ -647,8 +629,6 @@ START_TEST (test_release_waits_for_reset)
   fails (cu.cuCtxPushCurrent (primary), CUDA_ERROR_INVALID_CONTEXT);
   ok (cu.cuDevicePrimaryCtxRetain (&primary, 0));
   ok (cu.cuMemAlloc (&memory, 1000));
-  ok (cu.cuMemFree (memory));
-  gate_clear (&gate);
 }
 END_TEST;
 
@@ -728,7 +708,6 @@ START_TEST (test_rows_are_set)
   ck_assert (pairs[0] == 5 && words[15] == 6);
   fails (cu.cuMemsetD16 (memory + 1, 0, 1), CUDA_ERROR_INVALID_VALUE);
   fails (cu.cuMemsetD32 (memory + 4, 0, 16), CUDA_ERROR_INVALID_VALUE);
-  ok (cu.cuMemFree (memory));
 }
 END_TEST;
 
@@ -757,8 +736,6 @@ START_TEST (test_copies_of_either_side)
   ok (cu.cuMemHostGetDevicePointer (&at, (char *) pinned + 5, 0));
   ck_assert (at == (uintptr_t) pinned + 5);
   fails (cu.cuMemHostGetDevicePointer (&at, text, 0), CUDA_ERROR_INVALID_VALUE);
-  ok (cu.cuMemFreeHost (pinned));
-  ok (cu.cuMemFree (memory));
 }
 END_TEST;
 

@@ -45,8 +45,6 @@ START_TEST (test_indices)
     ck_assert_int_eq (at[2], i % 24 / 4 % 3);
     ck_assert_int_eq (at[3], 202);
   }
-  ok (cu.cuMemFree (out));
-  ok (cu.cuModuleUnload (module));
 }
 END_TEST;
 
@@ -85,8 +83,6 @@ START_TEST (test_struct_by_value)
   }
   fails (cu.cuFuncGetParamInfo (function, 4, &offset, &size),
       CUDA_ERROR_INVALID_VALUE);
-  ok (cu.cuMemFree (out));
-  ok (cu.cuModuleUnload (module));
 }
 END_TEST;
 
@@ -143,9 +139,6 @@ START_TEST (test_barriers)
   ok (run (find (module, "votes"), 1, 100, 0, params + 1));
   for (int i = 0; i < 100; i++)
     ck_assert_int_eq (results[i], 34110);
-  ok (cu.cuMemFree (in));
-  ok (cu.cuMemFree (out));
-  ok (cu.cuModuleUnload (module));
 }
 END_TEST;
 
@@ -187,8 +180,6 @@ START_TEST (test_dynamic_shared)
   ok (run (find (module, "rows"), 1, 64, 256, params));
   for (int i = 0; i < 64; i++)
     ck_assert (results[i] == 3 * (i / 4 * 4 + 3 - i % 4));
-  ok (cu.cuMemFree (out));
-  ok (cu.cuModuleUnload (module));
 }
 END_TEST;
 
@@ -244,11 +235,6 @@ START_TEST (test_atomics)
   ok (run (find (module, "across_blocks"), 1000, 32, 0, two_params));
   ck_assert_int_eq (ints[0], 33000);
   ck_assert (*(float *) (uintptr_t) f == 32500.0f);
-  ok (cu.cuMemFree (i));
-  ok (cu.cuMemFree (u));
-  ok (cu.cuMemFree (l));
-  ok (cu.cuMemFree (f));
-  ok (cu.cuModuleUnload (module));
 }
 END_TEST;
 
@@ -292,9 +278,6 @@ START_TEST (test_mathematics)
     ck_assert_msg (fabsf (real[i] - reals[i]) < 1e-5f, "%d: %g", i, real[i]);
   for (int i = 0; i < 11; i++)
     ck_assert_msg (whole[i] == wholes[i], "%d: %d", i, whole[i]);
-  ok (cu.cuMemFree (r));
-  ok (cu.cuMemFree (k));
-  ok (cu.cuModuleUnload (module));
 }
 END_TEST;
 
@@ -370,8 +353,6 @@ START_TEST (test_arguments_in_a_buffer)
       CUDA_ERROR_INVALID_VALUE);
   fails (cu.cuLaunchKernel (f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, unknown),
       CUDA_ERROR_INVALID_VALUE);
-  ok (cu.cuMemFree (out));
-  ok (cu.cuModuleUnload (module));
 }
 END_TEST;
 
@@ -406,24 +387,19 @@ START_TEST (test_old_launches)
   ck_assert_int_eq (*(int *) (uintptr_t) out, 8 * 6 * 5);
   fails (shape (f, 0, 1, 1), CUDA_ERROR_INVALID_VALUE);
   fails (set_bytes (f, 4090, &out, 8), CUDA_ERROR_INVALID_VALUE);
-  ok (cu.cuMemFree (out));
-  ok (cu.cuModuleUnload (module));
 }
 END_TEST;
 
 static void
 check_failing_kernel (const char *source, CUresult error)
 {
-  CUmodule module = build (source);
   CUcontext own;
   CUdeviceptr out;
   void *params[] = { &out };
 
-  ok (cu.cuModuleUnload (module));
   ok (cu.cuCtxCreate (&own, 0, 0));
-  module = build (source);
   out = zeroed (4);
-  fails (run (find (module, "stumble"), 4, 8, 0, params), error);
+  fails (run (find (build (source), "stumble"), 4, 8, 0, params), error);
   fails (cu.cuCtxSynchronize (), error);
   fails (cu.cuMemsetD8 (out, 0, 4), error);
   ok (cu.cuCtxDestroy (own));
@@ -468,8 +444,6 @@ START_TEST (test_launches_follow_their_stream)
   }
   ok (cu.cuModuleUnload (module)); /* waits for the kernel */
   ck_assert_int_eq (*(int *) (uintptr_t) n, 1023);
-  ok (cu.cuStreamDestroy (stream));
-  ok (cu.cuMemFree (n));
 }
 END_TEST;
 
@@ -579,7 +553,9 @@ END_TEST;
  * CUDA does not have. The rest must work with the headers of libstdc++. */
 START_TEST (test_standard_headers)
 {
-  CUmodule module = build_text (
+  float value[3];
+
+  run_test (
       "#include <cmath>\n"
       "#include <algorithm>\n"
       "#include <limits>\n"
@@ -587,23 +563,17 @@ START_TEST (test_standard_headers)
       "#ifdef _GLIBCXX_BITS_SPECFUN_H\n"
       "#error the special functions of libstdc++ are compiled for each kernel\n"
       "#endif\n"
-      "extern \"C\" __global__ void k (float *p, int n)\n"
+      "extern \"C\" __global__ void test (float *p)\n"
       "{\n"
+      "  int n = 3 + (p[0] == 0);\n"
       "  p[0] = std::hypot (1.0f, 2.0f, 2.0f) + sqrt (n) + std::pow (n, 2);\n"
       "  p[1] = std::max (std::gcd (n, 6), 1) + std::abs (-0.5f);\n"
       "  p[2] = std::isinf (std::numeric_limits<float>::infinity ());\n"
-      "}\n");
-  CUdeviceptr out = zeroed (3 * sizeof (float));
-  const float *value = (const float *) (uintptr_t) out;
-  int n = 4;
-  void *params[] = { &out, &n };
-
-  ok (run (find (module, "k"), 1, 1, 0, params));
+      "}\n",
+      1, 1, value, sizeof value);
   ck_assert (value[0] == 21.0f);
   ck_assert (value[1] == 2.5f);
   ck_assert (value[2] == 1.0f);
-  ok (cu.cuModuleUnload (module));
-  ok (cu.cuMemFree (out));
 }
 END_TEST;
 
@@ -845,9 +815,6 @@ START_TEST (test_many_modules)
     ok (run (find (modules[i], "k"), 1, 1, 0, params));
     ck_assert_int_eq (*(int *) (uintptr_t) n, i);
   }
-  for (int i = 0; i < 3; i++)
-    ok (cu.cuModuleUnload (modules[i]));
-  ok (cu.cuMemFree (n));
 }
 END_TEST;
 

@@ -71,35 +71,20 @@ same (unsigned int a, unsigned int b)
   return a == b || (isnan (value_of (a)) && isnan (value_of (b)));
 }
 
-static void
-run_test (const char *source, int n, void *results, size_t size)
-{
-  char *text = g_strdup_printf (
-      "#include <cuda_fp16.h>\nextern \"C\" {\n%s\n}\n", source);
-  CUmodule module = build_text (text);
-  CUdeviceptr out = zeroed (size);
-  void *params[] = { &out };
-
-  ok (run (find (module, "test"), n / 256 + (n % 256 != 0), n < 256 ? n : 256,
-      0, params));
-  ok (cu.cuMemcpyDtoH (results, out, size));
-  ok (cu.cuMemFree (out));
-  ok (cu.cuModuleUnload (module));
-  g_free (text);
-}
+#define HEAD "#include <cuda_fp16.h>\nextern \"C\" __global__ void test "
 
 START_TEST (test_every_half)
 {
   float *seen = g_new (float, 2 * N_HALVES);
 
-  run_test ("__global__ void test (float *out)\n"
-            "{\n"
-            "  unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-            "  __half h = __ushort_as_half (i);\n"
-            "  out[2 * i] = __half2float (h);\n"
-            "  out[2 * i + 1] = __half_as_ushort (__float2half (h));\n"
-            "}\n",
-      N_HALVES, seen, 2 * N_HALVES * sizeof *seen);
+  run_test (HEAD "(float *out)\n"
+                 "{\n"
+                 "  unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                 "  __half h = __ushort_as_half (i);\n"
+                 "  out[2 * i] = __half2float (h);\n"
+                 "  out[2 * i + 1] = __half_as_ushort (__float2half (h));\n"
+                 "}\n",
+      N_HALVES / 256, 256, seen, 2 * N_HALVES * sizeof *seen);
   for (unsigned int i = 0; i < N_HALVES; i++) {
     double v = value_of (i);
 
@@ -125,22 +110,23 @@ START_TEST (test_arithmetic)
 {
   guint16 *seen = g_new (guint16, 6 * N_HALVES);
 
-  run_test ("__global__ void test (unsigned short *out)\n"
-            "{\n"
-            "  unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-            "  unsigned int r = i * 2654435761u;\n"
-            "  r ^= r >> 15; r *= 2246822519u; r ^= r >> 13;\n"
-            "  half a = __ushort_as_half (r), b = __ushort_as_half (r >> 16);\n"
-            "  half c = __ushort_as_half (r >> 7);\n"
-            "  unsigned short *at = out + 6 * i;\n"
-            "  at[0] = __half_as_ushort (a + b);\n"
-            "  at[1] = __half_as_ushort (a - b);\n"
-            "  at[2] = __half_as_ushort (__hmul (a, b));\n"
-            "  at[3] = __half_as_ushort (a / b);\n"
-            "  at[4] = __half_as_ushort (__hfma (a, b, c));\n"
-            "  at[5] = __half_as_ushort (hsqrt (a));\n"
-            "}\n",
-      N_HALVES, seen, 6 * N_HALVES * sizeof *seen);
+  run_test (HEAD
+      "(unsigned short *out)\n"
+      "{\n"
+      "  unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  unsigned int r = i * 2654435761u;\n"
+      "  r ^= r >> 15; r *= 2246822519u; r ^= r >> 13;\n"
+      "  half a = __ushort_as_half (r), b = __ushort_as_half (r >> 16);\n"
+      "  half c = __ushort_as_half (r >> 7);\n"
+      "  unsigned short *at = out + 6 * i;\n"
+      "  at[0] = __half_as_ushort (a + b);\n"
+      "  at[1] = __half_as_ushort (a - b);\n"
+      "  at[2] = __half_as_ushort (__hmul (a, b));\n"
+      "  at[3] = __half_as_ushort (a / b);\n"
+      "  at[4] = __half_as_ushort (__hfma (a, b, c));\n"
+      "  at[5] = __half_as_ushort (hsqrt (a));\n"
+      "}\n",
+      N_HALVES / 256, 256, seen, 6 * N_HALVES * sizeof *seen);
   for (unsigned int i = 0; i < N_HALVES; i++) {
     unsigned int r = scramble (i);
     double a = value_of (r & 0xffff);
@@ -163,8 +149,8 @@ START_TEST (test_functions)
   int seen[40] = { 0 };
   int n = 0;
 
-  run_test (
-      "__global__ void test (int *out)\n"
+  run_test (HEAD
+      "(int *out)\n"
       "{\n"
       "  half one = 1.0f, third = __float2half (1.0f / 3), two = 2;\n"
       "  half nan = __float2half (NAN), inf = __float2half (70000.0f);\n"
@@ -199,7 +185,7 @@ START_TEST (test_functions)
       "  CHECK (fabsf ((float) third - 8.0f / 3) < 2e-3f);\n"
       "  *out = 7;\n"
       "}\n",
-      1, seen, sizeof seen);
+      1, 1, seen, sizeof seen);
   while (seen[n] == 1)
     n++;
   ck_assert_msg (seen[n] == 7, "check %d, in line %d", n, -seen[n]);

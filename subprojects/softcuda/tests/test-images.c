@@ -27,14 +27,13 @@ static CUresult (*load_file) (CUmodule *module, const char *path);
 static guint8 *image; /* a correct image */
 static size_t image_length;
 
+/* Compiles the image once, for all tests. */
 static void
-setup_images (void)
+make_image (void)
 {
   nvrtcProgram program;
 
-  setup ();
-  *(void **) &load_file =
-      find_symbol (open_library ("libcuda.so.1"), "cuModuleLoad");
+  load_compiler ();
   ck_assert_int_eq (create (&program,
                         "extern \"C\" __global__ void fill (int *p)\n"
                         "{ p[threadIdx.x] = 7; }\n",
@@ -47,10 +46,17 @@ setup_images (void)
 }
 
 static void
-teardown_images (void)
+free_image (void)
 {
   g_free (image);
-  teardown_context ();
+}
+
+static void
+setup_images (void)
+{
+  setup_context ();
+  *(void **) &load_file =
+      find_symbol (open_library ("libcuda.so.1"), "cuModuleLoad");
 }
 
 static CUresult
@@ -238,7 +244,6 @@ START_TEST (test_link)
   ok (cu.cuModuleLoadData (&module, linked));
   ok (cu.cuLinkDestroy (state));
   fails (cu.cuLinkDestroy (state), CUDA_ERROR_INVALID_HANDLE);
-  ok (cu.cuModuleUnload (module));
 }
 END_TEST;
 
@@ -249,7 +254,8 @@ softcuda_images_suite (void)
   TCase *tc = tcase_create ("images");
 
   suite_add_tcase (s, tc);
-  tcase_add_checked_fixture (tc, setup_images, teardown_images);
+  tcase_add_unchecked_fixture (tc, make_image, free_image);
+  tcase_add_checked_fixture (tc, setup_images, teardown_context);
   tcase_add_test (tc, test_link);
   tcase_add_test (tc, test_good_image);
   /* Valgrind reports that pages without access are passed to a system call. */

@@ -8,25 +8,6 @@
 
 #include "compiler.h"
 
-/* Runs a kernel in a block of 32 threads, and checks the 32 values that it
- * writes. */
-static void
-check_values (const char *source, int (*expected) (int i))
-{
-  CUmodule module = build_text (source);
-  CUdeviceptr out = zeroed (32 * sizeof (int));
-  void *params[] = { &out };
-  int values[32];
-
-  ok (run (find (module, "k"), 1, 32, 0, params));
-  ok (cu.cuMemcpyDtoH (values, out, sizeof values));
-  for (int i = 0; i < 32; i++)
-    ck_assert_msg (values[i] == expected (i), "value %d is %d, not %d", i,
-        values[i], expected (i));
-  ok (cu.cuMemFree (out));
-  ok (cu.cuModuleUnload (module));
-}
-
 /* ---- the device ---- */
 
 START_TEST (test_every_attribute_has_a_value)
@@ -113,94 +94,52 @@ START_TEST (test_variables)
   ok (run (find (module, "k"), 1, 1, 0, params));
   ok (cu.cuMemcpyDtoH (&sum, out, sizeof sum));
   ck_assert_int_eq (sum, 0x1111);
-  ok (cu.cuMemFree (out));
-  ok (cu.cuModuleUnload (module));
 }
 END_TEST
 
 /* ---- kernels ---- */
 
-static int
-sum_of_four (int i)
+/* Sums of four threads by groups of any size, and by a reduction; atomic
+ * functions with a scope. */
+START_TEST (test_groups_and_scopes)
 {
-  return 4 * (i & ~3) + 6;
-}
+  int seen[65];
 
-START_TEST (test_groups_of_any_size)
-{
-  check_values ("#include <cooperative_groups.h>\n"
-                "namespace cg = cooperative_groups;\n"
-                "__device__ int shared_sum (cg::thread_group g, int v)\n"
-                "{\n"
-                "  static __shared__ int sums[32];\n"
-                "  int first = threadIdx.x - g.thread_rank ();\n"
-                "  sums[threadIdx.x] = v;\n"
-                "  g.sync ();\n"
-                "  int sum = 0;\n"
-                "  for (unsigned int i = 0; i < g.size (); i++)\n"
-                "    sum += sums[first + i];\n"
-                "  return sum;\n"
-                "}\n"
-                "extern \"C\" __global__ void k (int *out)\n"
-                "{\n"
-                "  cg::thread_group block = cg::this_thread_block ();\n"
-                "  cg::thread_group tile = cg::tiled_partition (block, 4);\n"
-                "  out[threadIdx.x] = shared_sum (tile, threadIdx.x);\n"
-                "}\n",
-      sum_of_four);
-}
-END_TEST
-
-START_TEST (test_reductions)
-{
-  check_values ("#include <cooperative_groups.h>\n"
-                "#include <cooperative_groups/reduce.h>\n"
-                "namespace cg = cooperative_groups;\n"
-                "extern \"C\" __global__ void k (int *out)\n"
-                "{\n"
-                "  auto block = cg::this_thread_block ();\n"
-                "  auto tile = cg::tiled_partition<4> (block);\n"
-                "  int i = threadIdx.x;\n"
-                "  int sum = cg::reduce (tile, i, cg::plus<int> ());\n"
-                "  int least = cg::reduce (tile, i, cg::less<int> ());\n"
-                "  int most = cg::reduce (tile, i, cg::greater<int> ());\n"
-                "  out[i] = most == least + 3 ? sum : -1;\n"
-                "}\n",
-      sum_of_four);
+  run_test ("#include <cooperative_groups.h>\n"
+            "#include <cooperative_groups/reduce.h>\n"
+            "namespace cg = cooperative_groups;\n"
+            "__device__ int shared_sum (cg::thread_group g, int v)\n"
+            "{\n"
+            "  static __shared__ int sums[32];\n"
+            "  int first = threadIdx.x - g.thread_rank ();\n"
+            "  sums[threadIdx.x] = v;\n"
+            "  g.sync ();\n"
+            "  int sum = 0;\n"
+            "  for (unsigned int i = 0; i < g.size (); i++)\n"
+            "    sum += sums[first + i];\n"
+            "  return sum;\n"
+            "}\n"
+            "extern \"C\" __global__ void test (int *out)\n"
+            "{\n"
+            "  int i = threadIdx.x;\n"
+            "  cg::thread_group block = cg::this_thread_block ();\n"
+            "  cg::thread_group part = cg::tiled_partition (block, 4);\n"
+            "  out[i] = shared_sum (part, i);\n"
+            "  auto tile = cg::tiled_partition<4> (cg::this_thread_block ());\n"
+            "  int sum = cg::reduce (tile, i, cg::plus<int> ());\n"
+            "  int least = cg::reduce (tile, i, cg::less<int> ());\n"
+            "  int most = cg::reduce (tile, i, cg::greater<int> ());\n"
+            "  out[32 + i] = most == least + 3 ? sum : -1;\n"
+            "  atomicAdd_system (out + 64, 1);\n"
+            "  atomicMax_block (out + 64, -1);\n"
+            "  atomicCAS_system (out + 64, 99, 0);\n"
+            "}\n",
+      1, 32, seen, sizeof seen);
+  for (int i = 0; i < 64; i++)
+    ck_assert_int_eq (seen[i], 4 * (i & 28) + 6);
+  ck_assert_int_eq (seen[64], 32);
 }
 END_TEST
-
-static int
-first_gets_32 (int i)
-{
-  return i == 0 ? 32 : 0;
-}
-
-START_TEST (test_atomics_of_the_system)
-{
-  check_values ("extern \"C\" __global__ void k (int *out)\n"
-                "{\n"
-                "  atomicAdd_system (out, 1);\n"
-                "  atomicMax_block (out, -1);\n"
-                "  atomicCAS_system (out, 99, 0);\n"
-                "}\n",
-      first_gets_32);
-}
-END_TEST
-
-#ifndef __SANITIZE_THREAD__
-START_TEST (test_assertion)
-{
-  CUmodule module = build_text ("#include <assert.h>\n"
-                                "extern \"C\" __global__ void k ()\n"
-                                "{\n"
-                                "  assert (threadIdx.x < 3);\n"
-                                "}\n");
-
-  fails (run (find (module, "k"), 1, 8, 0, NULL), CUDA_ERROR_ASSERT);
-}
-END_TEST
-#endif
 
 /* ---- nvcc ---- */
 
@@ -266,18 +205,9 @@ programs_suite (void)
   tcase_add_test (tc, test_contexts_of_newer_headers);
   tcase_add_test (tc, test_header_beside_the_source);
   tcase_add_test (tc, test_variables);
-  tcase_add_test (tc, test_groups_of_any_size);
-  tcase_add_test (tc, test_reductions);
-  tcase_add_test (tc, test_atomics_of_the_system);
+  tcase_add_test (tc, test_groups_and_scopes);
   tcase_add_test (tc, test_nvcc);
   suite_add_tcase (s, tc);
-#ifndef __SANITIZE_THREAD__
-  /* The context is lost, so its fixture cannot clean up. */
-  tc = tcase_create ("faults");
-  tcase_add_checked_fixture (tc, setup, NULL);
-  tcase_add_test (tc, test_assertion);
-  suite_add_tcase (s, tc);
-#endif
   return s;
 }
 

@@ -39,9 +39,8 @@ START_TEST (test_order_in_a_stream)
   CUstream stream = new_stream (CU_STREAM_NON_BLOCKING);
   unsigned char *host;
   CUdeviceptr device;
-  Gate gate;
+  Gate gate = GATE;
 
-  gate_init (&gate);
   ok (cu.cuMemHostAlloc ((void **) &host, 64, 0));
   ok (cu.cuMemAlloc (&device, 64));
   memset (host, 1, 64);
@@ -60,9 +59,6 @@ START_TEST (test_order_in_a_stream)
   ok (cu.cuStreamDestroy (stream));
   fails (cu.cuStreamDestroy (stream), CUDA_ERROR_INVALID_HANDLE);
   fails (cu.cuStreamSynchronize (stream), CUDA_ERROR_INVALID_HANDLE);
-  ok (cu.cuMemFree (device));
-  ok (cu.cuMemFreeHost (host));
-  gate_clear (&gate);
 }
 END_TEST;
 
@@ -80,8 +76,6 @@ START_TEST (test_pageable_memory_is_done_with)
   memset (bytes, 6, sizeof bytes);
   ok (cu.cuMemcpyDtoHAsync (bytes, device, 16, stream));
   ck_assert_int_eq (bytes[15], 5);
-  ok (cu.cuStreamDestroy (stream));
-  ok (cu.cuMemFree (device));
 }
 END_TEST;
 
@@ -91,9 +85,8 @@ START_TEST (test_device_memory_is_not_waited_for)
 {
   CUdeviceptr device;
   unsigned char *host;
-  Gate gate;
+  Gate gate = GATE;
 
-  gate_init (&gate);
   ok (cu.cuMemAlloc (&device, 64));
   ok (cu.cuMemHostAlloc ((void **) &host, 64, 0));
   ok (cu.cuLaunchHostFunc (NULL, gate_wait, &gate));
@@ -105,9 +98,6 @@ START_TEST (test_device_memory_is_not_waited_for)
   ck_assert_int_eq (host[63], 9);
   ok (cu.cuMemcpyDtoH (host, device, 64));
   ck_assert_int_eq (host[63], 7);
-  ok (cu.cuMemFreeHost (host));
-  ok (cu.cuMemFree (device));
-  gate_clear (&gate);
 }
 END_TEST;
 
@@ -119,9 +109,8 @@ START_TEST (test_default_stream)
   gint in_default = 0;
   gint in_later = 0;
   gint in_apart = 0;
-  Gate gate;
+  Gate gate = GATE;
 
-  gate_init (&gate);
   ok (cu.cuLaunchHostFunc (blocking, gate_wait, &gate));
   ok (cu.cuLaunchHostFunc (NULL, set_int, &in_default));
   ok (cu.cuLaunchHostFunc (later, set_int, &in_later));
@@ -137,10 +126,6 @@ START_TEST (test_default_stream)
   ck_assert_int_eq (g_atomic_int_get (&in_default), 1);
   ck_assert_int_eq (g_atomic_int_get (&in_later), 1);
   ok (cu.cuStreamQuery (NULL));
-  ok (cu.cuStreamDestroy (blocking));
-  ok (cu.cuStreamDestroy (later));
-  ok (cu.cuStreamDestroy (apart));
-  gate_clear (&gate);
 }
 END_TEST;
 
@@ -150,9 +135,8 @@ START_TEST (test_events)
   CUstream second = new_stream (CU_STREAM_NON_BLOCKING);
   CUevent event = new_event (CU_EVENT_DISABLE_TIMING);
   gint ran = 0;
-  Gate gate;
+  Gate gate = GATE;
 
-  gate_init (&gate);
   ok (cu.cuEventQuery (event));
   ok (cu.cuEventSynchronize (event));
   ok (cu.cuStreamWaitEvent (second, event, 0));
@@ -169,9 +153,6 @@ START_TEST (test_events)
   gate_open (&gate);
   ok (cu.cuStreamSynchronize (second));
   ck_assert_int_eq (g_atomic_int_get (&ran), 1);
-  ok (cu.cuStreamDestroy (first));
-  ok (cu.cuStreamDestroy (second));
-  gate_clear (&gate);
 }
 END_TEST;
 
@@ -183,9 +164,8 @@ START_TEST (test_wait_takes_the_latest_record)
   CUstream second = new_stream (CU_STREAM_NON_BLOCKING);
   CUstream waiting = new_stream (CU_STREAM_NON_BLOCKING);
   CUevent event = new_event (CU_EVENT_DEFAULT);
-  Gate gate;
+  Gate gate = GATE;
 
-  gate_init (&gate);
   ok (cu.cuEventRecord (event, first));
   ok (cu.cuStreamWaitEvent (waiting, event, 0));
   ok (cu.cuLaunchHostFunc (second, gate_wait, &gate));
@@ -197,10 +177,6 @@ START_TEST (test_wait_takes_the_latest_record)
   ok (cu.cuStreamDestroy (second));
   ok (cu.cuEventQuery (event)); /* the event outlives its stream */
   ok (cu.cuStreamWaitEvent (first, event, 0));
-  ok (cu.cuStreamDestroy (first));
-  ok (cu.cuStreamDestroy (waiting));
-  ok (cu.cuEventDestroy (event));
-  gate_clear (&gate);
 }
 END_TEST;
 
@@ -226,13 +202,10 @@ START_TEST (test_record_of_a_context)
   CUstream second = new_stream (CU_STREAM_DEFAULT);
   CUstream waiting = new_stream (CU_STREAM_NON_BLOCKING);
   CUevent event = new_event (CU_EVENT_DISABLE_TIMING);
-  Gate early[2], late;
+  Gate early[2] = { GATE, GATE }, late = GATE;
   CUcontext context, own;
   gint ran = 0;
 
-  gate_init (&early[0]);
-  gate_init (&early[1]);
-  gate_init (&late);
   ok (cu.cuCtxGetCurrent (&context));
   ok (cu.cuCtxRecordEvent (context, event));
   ok (cu.cuEventSynchronize (event));
@@ -261,13 +234,6 @@ START_TEST (test_record_of_a_context)
   fails (cu.cuCtxRecordEvent (own, event), CUDA_ERROR_INVALID_HANDLE);
   ok (cu.cuCtxDestroy (own));
   fails (cu.cuCtxRecordEvent (own, event), CUDA_ERROR_INVALID_CONTEXT);
-  ok (cu.cuEventDestroy (event));
-  ok (cu.cuStreamDestroy (first));
-  ok (cu.cuStreamDestroy (second));
-  ok (cu.cuStreamDestroy (waiting));
-  gate_clear (&early[0]);
-  gate_clear (&early[1]);
-  gate_clear (&late);
 }
 END_TEST;
 
@@ -277,9 +243,8 @@ START_TEST (test_elapsed_time)
   CUevent end = new_event (CU_EVENT_DEFAULT);
   CUevent untimed = new_event (CU_EVENT_DISABLE_TIMING);
   float ms = -1;
-  Gate gate;
+  Gate gate = GATE;
 
-  gate_init (&gate);
   fails (cu.cuEventElapsedTime (&ms, start, end), CUDA_ERROR_INVALID_HANDLE);
   ok (cu.cuEventRecord (start, NULL));
   ok (cu.cuEventRecord (untimed, NULL));
@@ -295,10 +260,6 @@ START_TEST (test_elapsed_time)
   ok (cu.cuEventElapsedTime (&ms, end, start));
   ck_assert (ms < 0);
   fails (cu.cuEventElapsedTime (&ms, untimed, end), CUDA_ERROR_INVALID_HANDLE);
-  ok (cu.cuEventDestroy (start));
-  ok (cu.cuEventDestroy (end));
-  ok (cu.cuEventDestroy (untimed));
-  gate_clear (&gate);
 }
 END_TEST;
 
@@ -320,7 +281,6 @@ START_TEST (test_free_waits_for_work)
   ok (cu.cuLaunchHostFunc (stream, set_int, &ran));
   ok (cu.cuMemFree (device));
   ck_assert_int_eq (g_atomic_int_get (&ran), 1);
-  ok (cu.cuStreamDestroy (stream));
 }
 END_TEST;
 
@@ -330,9 +290,8 @@ START_TEST (test_destroy_does_not_wait)
 {
   CUstream stream = new_stream (CU_STREAM_DEFAULT);
   gint ran = 0;
-  Gate gate;
+  Gate gate = GATE;
 
-  gate_init (&gate);
   ok (cu.cuLaunchHostFunc (stream, gate_wait, &gate));
   ok (cu.cuLaunchHostFunc (stream, set_int, &ran));
   ok (cu.cuStreamDestroy (stream));
@@ -342,7 +301,6 @@ START_TEST (test_destroy_does_not_wait)
   gate_open (&gate);
   ok (cu.cuCtxSynchronize ());
   ck_assert_int_eq (g_atomic_int_get (&ran), 1);
-  gate_clear (&gate);
 }
 END_TEST;
 
@@ -370,7 +328,6 @@ START_TEST (test_context_takes_its_own_along)
   fails (cu.cuStreamQuery (stream), CUDA_ERROR_INVALID_HANDLE);
   fails (cu.cuEventQuery (event), CUDA_ERROR_INVALID_HANDLE);
   fails (cu.cuMemFree (pointer), CUDA_ERROR_INVALID_VALUE);
-  ok (cu.cuEventDestroy (foreign));
 }
 END_TEST;
 
@@ -441,8 +398,6 @@ START_TEST (test_many_threads)
   for (int i = 0; i < 4; i++)
     g_thread_join (threads[i]);
   ok (cu.cuCtxSynchronize ());
-  ok (cu.cuEventDestroy (crowd.shared));
-  ok (cu.cuMemFree (crowd.sum));
 }
 END_TEST;
 

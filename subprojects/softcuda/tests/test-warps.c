@@ -10,21 +10,6 @@
 
 #include "compiler.h"
 
-/* Runs the kernel "test" with one block, and returns the n numbers that it
- * stores. */
-static void
-run_test (const char *source, int block, int *results, size_t n)
-{
-  CUmodule module = build_text (source);
-  CUdeviceptr out = zeroed (n * sizeof *results);
-  void *params[] = { &out };
-
-  ok (run (find (module, "test"), 1, block, 0, params));
-  ok (cu.cuMemcpyDtoH (results, out, n * sizeof *results));
-  ok (cu.cuMemFree (out));
-  ok (cu.cuModuleUnload (module));
-}
-
 /* An expression, and another one for the value that it must have in each lane
  * t. */
 typedef struct {
@@ -52,7 +37,7 @@ check_values (const expectation *table, size_t n, int block)
         (int) (2 * i * block), table[i].expression, (int) ((2 * i + 1) * block),
         table[i].expected);
   g_string_append (source, "}\n");
-  run_test (source->str, block, results, 2 * n * block);
+  run_test (source->str, 1, block, results, 2 * n * block * sizeof *results);
   for (size_t i = 0; i < n; i++)
     for (int t = 0; t < block; t++) {
       int value = results[2 * i * block + t];
@@ -127,7 +112,7 @@ START_TEST (test_incomplete_warps)
             "  __syncwarp ();\n"
             "  out[t] += __shfl_sync (~0u, out[t], 23);\n"
             "}\n",
-      32, results, 64);
+      1, 32, results, sizeof results);
   for (int i = 0; i < 24; i++)
     ck_assert_int_eq (results[i], (i < 16 ? 120 : 156) + 156);
 }
@@ -151,7 +136,7 @@ START_TEST (test_active_lanes)
             "  __syncwarp ();\n"
             "  out[t] += (int) __popc (__activemask ());\n"
             "}\n",
-      32, results, 64);
+      1, 32, results, sizeof results);
   for (int i = 0; i < 32; i++)
     ck_assert_int_eq (results[i], i % 4 == 1 ? 1040 : 32);
 }
@@ -180,7 +165,7 @@ START_TEST (test_warps_of_a_block)
             "  __syncthreads ();\n"
             "  out[t] = v[63 - t] + __syncthreads_count (t < 5);\n"
             "}\n",
-      64, results, 64);
+      1, 64, results, sizeof results);
   for (int i = 0; i < 64; i++)
     ck_assert_int_eq (results[i], (i < 32 ? 1520 : 496) + 5);
 }
@@ -225,7 +210,7 @@ START_TEST (test_volatile_memory)
             "  if (t == 0)\n"
             "    out[t] = sums[0];\n"
             "}\n",
-      64, results, 64);
+      1, 64, results, sizeof results);
   ck_assert_int_eq (results[0], 63 * 32);
   for (int i = 32; i < 64; i++)
     ck_assert_int_eq (results[i], (i ^ 1) - 31 + (i % 2 ? 0 : 1000));
@@ -299,7 +284,7 @@ START_TEST (test_groups)
       "  cg::sync (block);\n"
       "  out[block.thread_rank ()] = v;\n"
       "}\n",
-      64, results, 64);
+      1, 64, results, sizeof results);
   for (int i = 0; i < 64; i++)
     ck_assert_int_eq (results[i], i / 8 * 64 + 28 + 1000 + i / 8 * 10000
                                       + i % 8 * 1000000
@@ -331,7 +316,7 @@ START_TEST (test_tiles_of_tiles)
       "  out[4] = plain.meta_group_rank ();\n"
       "  out[5] = plain.shfl (plain.meta_group_size (), 0);\n"
       "}\n",
-      64, results, G_N_ELEMENTS (results));
+      1, 64, results, sizeof results);
   for (int i = 0; i < 64; i++) {
     ck_assert_int_eq (results[6 * i], i % 32 / 4);
     ck_assert_int_eq (results[6 * i + 1], 8);
@@ -364,7 +349,7 @@ START_TEST (test_registers)
             "  else if (threadIdx.x == 37)\n"
             "    out[3] = lane, out[4] = __LINE__, out[5] = b >= a;\n"
             "}\n",
-      64, results, 64);
+      1, 64, results, sizeof results);
   ck_assert_int_eq (results[1], 1 + 10);
   ck_assert_int_eq (results[2], 2 + 30);
   ck_assert_int_eq (results[3], 5);
@@ -392,7 +377,7 @@ START_TEST (test_clocks)
             "  sincosf (0.5f, &s, &c);\n"
             "  out[4] = (int) rintf (1e6f * c);\n"
             "}\n",
-      1, results, 64);
+      1, 1, results, sizeof results);
   for (int i = 0; i < 3; i++)
     ck_assert_msg (results[i] >= 2000000, "%d", results[i]);
   ck_assert_int_eq (results[3], 479426);
@@ -417,7 +402,7 @@ START_TEST (test_nanosleep_lets_others_run)
             "    __nanosleep (100);\n"
             "  out[threadIdx.x] = flag;\n"
             "}\n",
-      64, results, 64);
+      1, 64, results, sizeof results);
   for (int i = 0; i < 64; i++)
     ck_assert_int_eq (results[i], 1);
 }
