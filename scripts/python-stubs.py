@@ -46,8 +46,6 @@ _BASIC.update({"gdouble": "float", "gfloat": "float"})
 
 # Host memory: an address, or an object with a buffer.
 _HOST_MEMORY = "Any"
-# Parameters that _gstvkgdr_memory checks.
-_DEVICE_MEMORY = ("memory", "dest", "source")
 
 
 # --- the .gir -----------------------------------------------------------------
@@ -133,8 +131,6 @@ def _signature(gir: Gir, element: ElementTree.Element, is_function: bool) -> Sig
             outs.append(text)
         if direction == "out":
             continue
-        if is_checked and name in _DEVICE_MEMORY and text == "Gst.Memory":
-            text = "Union[Gst.Memory, Gst.Buffer]"
         if is_checked and name == "data" and text == "int":
             text = _HOST_MEMORY
         if parameter.get("nullable") == "1" and text != "Any":

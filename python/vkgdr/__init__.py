@@ -16,11 +16,11 @@ arguments raise VkgdrError.
 
 import ctypes
 import enum
-import operator
 import sys
 import weakref
 from typing import Any, Callable, Dict, Optional, Type, TypeVar
 
+from ._cuda import uint
 from ._library import VkgdrError, failure, last_error, lib
 from .frames import FrameServer, Frames
 
@@ -34,8 +34,6 @@ VERSION_TEXT = "2022.2.2"
 _V = TypeVar("_V", bound="Vkgdr")
 _M = TypeVar("_M", bound="RawMemory")
 
-_SIZE_MAX = ctypes.c_size_t(-1).value
-
 
 class OpenFlags(enum.IntFlag):
     """Flags of Vkgdr."""
@@ -48,22 +46,15 @@ class OpenFlags(enum.IntFlag):
     REQUIRE_COHERENT_BIT = 4
 
 
-def _integer(value: Any, what: str, least: int, most: int, problem: str) -> int:
-    """Converts an integer of Python or NumPy to an int, because ctypes would ignore its
-    sign and its upper bits.
-    """
+def _integer(value: Any, problem: str, bits: int = 64, least: int = 0) -> int:
     try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{what} is an integer, not {type(value).__name__}") from None
-    if not least <= number <= most:
-        raise VkgdrError(problem)
-    return number
+        return uint(value, bits, least)
+    except OverflowError:
+        raise VkgdrError(problem) from None
 
 
 def _check_flags(flags: int) -> int:
-    return _integer(flags, "a combination of flags", 0, 0xFFFFFFFF,
-                    f"flags {flags!r} are not valid: use a combination of OpenFlags")
+    return _integer(flags, f"flags {flags!r} are not valid: use a combination of OpenFlags", 32)
 
 
 class Vkgdr:
@@ -74,8 +65,7 @@ class Vkgdr:
     """
 
     def __init__(self, device: int, flags: int = 0) -> None:
-        device = _integer(device, "a device", -0x80000000, 0x7FFFFFFF,
-                          f"there is no CUDA device {device}")
+        device = _integer(device, f"there is no CUDA device {device}", 32, -1 << 31)
         self._handle = lib.vkgdr_open(device, _check_flags(flags))
         if not self._handle:
             raise failure()
@@ -127,7 +117,7 @@ class RawMemory:
         self._allocation: Optional[_Allocation] = None
         if not isinstance(owner, Vkgdr):
             raise TypeError(f"the owner is a vkgdr.Vkgdr, not {type(owner).__name__}")
-        size = _integer(size, "the size", 1, _SIZE_MAX, f"{size} bytes cannot be allocated")
+        size = _integer(size, f"{size} bytes cannot be allocated")
         if _check_flags(flags):  # memory without a host pointer cannot be used here
             raise VkgdrError(f"the flags are {flags:#x}: they must be 0")
         handle = lib.vkgdr_memory_alloc(owner._handle, size, 0)
@@ -193,8 +183,7 @@ class RawMemory:
     def _range(self, function: Callable[[int, int, int], None], offset: int, size: int) -> None:
         handle = self._live()._handle
         problem = f"{size} bytes from {offset} are not a range inside {len(self)} bytes"
-        function(handle, _integer(offset, "the offset", 0, _SIZE_MAX, problem),
-                 _integer(size, "the size", 0, _SIZE_MAX, problem))
+        function(handle, _integer(offset, problem), _integer(size, problem))
         message = last_error()
         if message is not None:
             raise VkgdrError(message)
@@ -219,7 +208,3 @@ class RawMemory:
         """For vkgdr.driver, PyTorch, CuPy and Numba. Flush what the CPU wrote before."""
         data = (self.device_ptr, False)
         return {"shape": (len(self),), "typestr": "|u1", "data": data, "version": 3}
-
-    def __buffer__(self, flags: int) -> memoryview:
-        """memoryview(memory), from Python 3.12 on. The view keeps the memory."""
-        return memoryview(self._live().view()).cast("B")

@@ -11,8 +11,8 @@ from ._constants import address_mode as _address_mode
 from ._constants import filter_mode as _filter_mode
 from ._context import Context, ContextDependent, bare
 from ._cuda import (
-    CONVERTERS, INVALID_VALUE, Handle, LogicError, also_named, call, cu, error, get, handle_of, host_range,
-    pointer, uint,
+    CONVERTERS, INVALID_VALUE, Handle, LogicError, also_named, call, cu, error, handle_of,
+    host_range, pointer, uint,
 )
 from ._library import fields
 
@@ -189,21 +189,18 @@ class _Reference(Handle):
 
     @classmethod
     def _of_module(cls, module: Any, function: str, name: str) -> Any:
-        return bare(cls, handle=get(function, "P", module.handle, name), _module=module)
+        return bare(cls, handle=getattr(cu, function)(module.handle, name), _module=module)
 
     def _bind(self, function: str, array: Array, flags: int) -> None:
         getattr(cu, function)(self.handle, array, flags)
         self._array = array
 
     def _bound(self, function: str) -> Array:
-        return bare(Array, handle=get(function, "P", self.handle))
+        return bare(Array, handle=getattr(cu, function)(self.handle))
 
 
 class SurfaceReference(_Reference):
     """A surface of a kernel: Module.get_surfref()."""
-
-    def __init__(self) -> None:
-        raise TypeError("a SurfaceReference is made by Module.get_surfref()")
 
     def set_array(self, array: Array, flags: int = 0) -> None:
         self._bind("cuSurfRefSetArray", array, flags)
@@ -228,7 +225,7 @@ class TextureReference(_Reference, ContextDependent):
 
     def set_address(self, devptr: Any, bytes: int, allow_offset: bool = False) -> int:  # noqa: A002
         """Uses plain memory. Returns the offset that the texture has from the address."""
-        offset: int = get("cuTexRefSetAddress", "z", self.handle, devptr, bytes)
+        offset: int = cu.cuTexRefSetAddress(self.handle, devptr, bytes)
         if offset and not allow_offset:
             raise error("texture_reference::set_address", INVALID_VALUE,
                         "texture binding resulted in offset, but allow_offset was false")
@@ -238,16 +235,15 @@ class TextureReference(_Reference, ContextDependent):
     def set_address_2d(self, devptr: Any, descr: ArrayDescriptor, pitch: int) -> None:
         cu.cuTexRefSetAddress2D(self.handle, ctypes.byref(descr), devptr, pitch)
 
-    get_address = call("cuTexRefGetAddress", "self", "D")
+    get_address = call("cuTexRefGetAddress", "self")
     set_format = call("cuTexRefSetFormat", "self, fmt, num_components")
     set_address_mode = call("cuTexRefSetAddressMode", "self, dim, am")
-    get_address_mode = call("cuTexRefGetAddressMode", "self, dim", "i", _address_mode)
+    get_address_mode = call("cuTexRefGetAddressMode", "self, dim", _address_mode)
     set_filter_mode = call("cuTexRefSetFilterMode", "self, fm")
-    get_filter_mode = call("cuTexRefGetFilterMode", "self", "i", _filter_mode)
+    get_filter_mode = call("cuTexRefGetFilterMode", "self", _filter_mode)
     set_flags = call("cuTexRefSetFlags", "self, flags")
-    get_flags = call("cuTexRefGetFlags", "self", "I")
-    get_format = call("cuTexRefGetFormat", "self", "ii",
-                      lambda found: (array_format(found[0]), found[1]))
+    get_flags = call("cuTexRefGetFlags", "self")
+    get_format = call("cuTexRefGetFormat", "self", lambda found: (array_format(found[0]), found[1]))
 
 
 CONVERTERS["T"] = handle_of(TextureReference)
@@ -283,28 +279,23 @@ def _to_array(
 ) -> Array:
     """Copies contiguous data to a new Array. The dimensions are width, height and depth."""
     width, height, depth = (*dims, 1)[:3]
-    box = surface or len(dims) == 3
-    descriptor: Any = ArrayDescriptor3D() if box else ArrayDescriptor()
-    descriptor.width, descriptor.height = width, height
+    descriptor = ArrayDescriptor3D()
+    descriptor.width, descriptor.height, descriptor.num_channels = width, height, channels
+    if len(dims) == 3 or surface:
+        descriptor.depth = depth
+    if surface:
+        layered = array3d_flags.LAYERED if len(dims) == 2 else 0
+        descriptor.flags = array3d_flags.SURFACE_LDST | layered
     if wide and np.dtype(dtype) in _WIDE:
         descriptor.format = array_format.SIGNED_INT32
         descriptor.num_channels = _WIDE[np.dtype(dtype)]
     else:
         descriptor.format = dtype_to_array_format(dtype)
-        descriptor.num_channels = channels
-    if box:
-        descriptor.depth = depth
-    if surface:
-        layered = array3d_flags.LAYERED if len(dims) == 2 else 0
-        descriptor.flags = array3d_flags.SURFACE_LDST | layered
-    result = Array(descriptor)
-    copy: Any = Memcpy3D() if box else Memcpy2D()
+    result, copy = Array(descriptor), Memcpy3D()
     (copy.set_src_device if on_device else copy.set_src_host)(source)
     copy.set_dst_array(result)
     copy.width_in_bytes = copy.src_pitch = width * channels * np.dtype(dtype).itemsize
-    copy.height = height
-    if box:
-        copy.src_height, copy.depth = height, depth
+    copy.height, copy.src_height, copy.depth = height, height, depth
     copy()
     return result
 

@@ -1,22 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The constants of vkgdr.driver, as tables: names of PyCUDA, values of CUDA."""
+"""The constants of vkgdr.driver, as tables: names of PyCUDA, values of CUDA. All public names
+of this file are vkgdr.driver's.
+"""
 
-import enum
-from typing import Any, Dict
-
-__all__ = [
-    "TRSA_OVERRIDE_FORMAT", "TRSF_NORMALIZED_COORDINATES", "TRSF_READ_AS_INTEGER",
-    "TR_DEFAULT", "address_mode", "array3d_flags", "array_cubemap_face", "array_format",
-    "compute_mode", "ctx_flags", "device_attribute", "direction_vector_set", "event_flags",
-    "filter_mode", "func_cache", "function_attribute", "graphics_register_flags",
-    "host_alloc_flags", "ipc_mem_flags", "jit_fallback", "jit_input_type", "jit_option",
-    "jit_target", "limit", "mem_advise_flags", "mem_attach_flags", "mem_host_register_flags",
-    "memory_type", "pointer_attribute", "profiler_output_mode", "shared_config",
-    "stream_flags",
-]
+from enum import IntEnum as _IntEnum
+from typing import Any as _Any
+from typing import Dict as _Dict
 
 
-class _Enum(enum.IntEnum):
+class _Enum(_IntEnum):
     def __str__(self) -> str:
         return self.name
 
@@ -27,9 +19,9 @@ class _Enum(enum.IntEnum):
         return format(self.name if not spec or spec.endswith("s") else int(self), spec)
 
 
-def _table(words: str) -> Dict[str, int]:
+def _table(words: str) -> _Dict[str, int]:
     """Reads names, which count from 0 or from the last number. NAME=N sets the number."""
-    result: Dict[str, int] = {}
+    result: _Dict[str, int] = {}
     number = 0
     for word in words.split():
         name, _, value = word.partition("=")
@@ -39,16 +31,16 @@ def _table(words: str) -> Dict[str, int]:
     return result
 
 
-def _enum(name: str, words: str) -> Any:
+def _enum(name: str, words: str) -> _Any:
     table = _table(words)
-    make: Any = _Enum
+    make: _Any = _Enum
     cls = make(name, table, module="vkgdr.driver")
     type.__setattr__(cls, "names", dict(cls.__members__))
     type.__setattr__(cls, "values", {int(member): member for member in cls})
     return cls
 
 
-def _flags(name: str, words: str) -> Any:
+def _flags(name: str, words: str) -> _Any:
     return type(name, (), dict(_table(words), __module__="vkgdr.driver"))  # type: ignore[arg-type]
 
 
@@ -95,8 +87,7 @@ device_attribute = _enum("device_attribute", """
     MEMORY_POOLS_SUPPORTED=115
     SHARED_MEMORY_PER_BLOCK=8 REGISTERS_PER_BLOCK=12 MAXIMUM_TEXTURE2D_LAYERED_WIDTH=27
     MAXIMUM_TEXTURE2D_LAYERED_HEIGHT=28 MAXIMUM_TEXTURE2D_LAYERED_LAYERS=29""")
-pointer_attribute = _enum("pointer_attribute",
-                          "CONTEXT=1 MEMORY_TYPE DEVICE_POINTER HOST_POINTER")
+pointer_attribute = _enum("pointer_attribute", "CONTEXT=1 MEMORY_TYPE DEVICE_POINTER HOST_POINTER")
 profiler_output_mode = _enum("profiler_output_mode", "KEY_VALUE_PAIR CSV")
 function_attribute = _enum("function_attribute", """
     MAX_THREADS_PER_BLOCK SHARED_SIZE_BYTES CONST_SIZE_BYTES LOCAL_SIZE_BYTES NUM_REGS
@@ -118,9 +109,9 @@ jit_option = _enum("jit_option", """
     MAX_REGISTERS THREADS_PER_BLOCK WALL_TIME INFO_LOG_BUFFER INFO_LOG_BUFFER_SIZE_BYTES
     ERROR_LOG_BUFFER ERROR_LOG_BUFFER_SIZE_BYTES OPTIMIZATION_LEVEL TARGET_FROM_CUCONTEXT TARGET
     FALLBACK_STRATEGY GENERATE_DEBUG_INFO LOG_VERBOSE GENERATE_LINE_INFO""")
-jit_target = _enum("jit_target", "COMPUTE_10=10 COMPUTE_11=11 COMPUTE_12=12 COMPUTE_13=13 " + " ".join(
-    f"COMPUTE_{n}={n}" for n in (20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80,
-                                 86, 87, 89, 90, 100, 103, 110, 120, 121)))
+jit_target = _enum("jit_target", " ".join(f"COMPUTE_{n}={n}" for n in (
+    10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90,
+    100, 103, 110, 120, 121)))
 jit_fallback = _enum("jit_fallback", "PREFER_PTX PREFER_BINARY")
 jit_input_type = _enum("jit_input_type", "CUBIN PTX FATBINARY OBJECT LIBRARY")
 host_alloc_flags = _flags("host_alloc_flags",

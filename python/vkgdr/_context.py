@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Type, TypeVar, Un
 from ._constants import compute_mode, device_attribute, func_cache, shared_config
 from ._cuda import (
     CONVERTERS, CUDA_VERSION, DEINITIALIZED, INVALID_CONTEXT, INVALID_VALUE, NOT_READY, Handle,
-    IpcHandle, LogicError, also_named, call, cu, error, get, handle_of,
+    IpcHandle, LogicError, also_named, call, cu, error, handle_of,
 )
 
 __all__ = [
@@ -33,7 +33,7 @@ def get_version() -> Tuple[int, int, int]:
 def get_driver_version() -> int:
     """The newest version of CUDA that the driver supports, such as 12040."""
     cu.load()
-    return get("cuDriverGetVersion", "i")
+    return cu.cuDriverGetVersion()
 
 
 def init(flags: int = 0) -> None:
@@ -84,7 +84,7 @@ def current_context() -> Optional["Context"]:
 
 def _pop_current() -> None:
     if _stack.contexts:
-        get("cuCtxPopCurrent", "P")
+        cu.cuCtxPopCurrent()
 
 
 def _restore_current() -> None:
@@ -98,38 +98,21 @@ class Context(Handle):
     """A CUDA context. Device.make_context() makes one and pushes it on the stack."""
 
     _valid = False
-    _is_borrowed = False
-    _primary_of: Optional[int] = None  # the device of a primary context
+    _end: Tuple[Any, ...] = ()  # the function that gives it back, and its argument
 
     def __init__(self, dev: "Device", flags: int = 0) -> None:
-        _pop_current()
-        try:
-            handle = get("cuCtxCreate", "P", flags, dev.handle)
-        except Exception:
-            _restore_current()
-            raise
-        self.handle: int = handle
-        self._valid = True
-        _stack.contexts.append(self)
+        self.handle: int = cu.cuCtxCreate(flags, dev.handle)
+        self._valid, self._end = True, ("cuCtxDetach", self.handle)
+        cu.cuCtxPopCurrent()
+        self.push()
 
     @staticmethod
     def attach(flags: int = 0) -> "Context":
         """Returns the context that is current in CUDA, which other code has made."""
-        result = bare(Context, handle=get("cuCtxAttach", "P", flags), _valid=True)
+        handle = cu.cuCtxAttach(flags)
+        result = bare(Context, handle=handle, _valid=True, _end=("cuCtxDetach", handle))
         _stack.contexts.append(result)
         return result
-
-    def _leave(self) -> None:
-        """Gives the context back. It has to be current in CUDA."""
-        if self._primary_of is not None:
-            clean_up("cuDevicePrimaryCtxRelease", self._primary_of)
-        else:
-            clean_up("cuCtxDetach", self.handle)
-        # The context is popped if it was destroyed, but not if others still use it.
-        current = ctypes.c_void_p()
-        cu.raw("cuCtxGetCurrent")(ctypes.byref(current))
-        if current.value == self.handle:
-            cu.raw("cuCtxPopCurrent")(ctypes.byref(current))
 
     def detach(self) -> None:
         if not self._valid:
@@ -138,12 +121,15 @@ class Context(Handle):
         if not was_current:
             cu.cuCtxPushCurrent(self.handle)
         self._valid = False
-        self._leave()
+        clean_up(*self._end)
+        # The context is popped if it was destroyed, but not if others still use it.
+        if cu.cuCtxGetCurrent() == self.handle:
+            cu.cuCtxPopCurrent()
         if was_current:
             _restore_current()
 
     def __del__(self) -> None:
-        if self._valid and not self._is_borrowed:
+        if self._valid and self._end:
             try:
                 self.detach()
             except LogicError:
@@ -168,20 +154,19 @@ class Context(Handle):
 
     @staticmethod
     def get_device() -> "Device":
-        return bare(Device, handle=get("cuCtxGetDevice", "i"))
+        return bare(Device, handle=cu.cuCtxGetDevice())
 
     get_current = staticmethod(current_context)
     # synchronize() waits until all work of the current context is done.
     synchronize = staticmethod(call("cuCtxSynchronize"))
     set_limit = staticmethod(call("cuCtxSetLimit", "limit, value"))
-    get_limit = staticmethod(call("cuCtxGetLimit", "limit", "z"))
+    get_limit = staticmethod(call("cuCtxGetLimit", "limit"))
     set_cache_config = staticmethod(call("cuCtxSetCacheConfig", "cc"))
-    get_cache_config = staticmethod(call("cuCtxGetCacheConfig", "", "i", func_cache))
+    get_cache_config = staticmethod(call("cuCtxGetCacheConfig", "", func_cache))
     set_shared_config = staticmethod(call("cuCtxSetSharedMemConfig", "sc"))
-    get_shared_config = staticmethod(call("cuCtxGetSharedMemConfig", "", "i", shared_config))
+    get_shared_config = staticmethod(call("cuCtxGetSharedMemConfig", "", shared_config))
     enable_peer_access = staticmethod(call("cuCtxEnablePeerAccess", "peer, flags=0"))
-    disable_peer_access = staticmethod(
-        call("cuCtxDisablePeerAccess", "peer, flags=0", uses="peer"))
+    disable_peer_access = staticmethod(call("cuCtxDisablePeerAccess", "peer, flags=0", uses="peer"))
 
     def get_api_version(self) -> int:
         version = ctypes.c_uint()
@@ -194,10 +179,10 @@ def acquire_context() -> Context:
     context = current_context()
     if context is not None:
         return context
-    handle = get("cuCtxGetCurrent", "P")
+    handle = cu.cuCtxGetCurrent()
     if not handle:
         raise error("explicit_context_dependent", INVALID_CONTEXT, "no currently active context?")
-    return bare(Context, handle=handle, _valid=True, _is_borrowed=True)
+    return bare(Context, handle=handle, _valid=True)
 
 
 # None is the current context.
@@ -216,7 +201,7 @@ class ContextDependent:
 
     def _create(self, function: str, *arguments: Any) -> None:
         context = acquire_context()
-        self.handle = get(function, "P", *arguments)
+        self.handle = getattr(cu, function)(*arguments)
         self._context = context
 
     def _release(self, function: str, handle: Any) -> None:
@@ -253,12 +238,11 @@ class Device(Handle):
     @also_named(device_no="number")
     def __init__(self, number: Union[int, str]) -> None:
         by_address = isinstance(number, str)
-        self.handle = get("cuDeviceGetByPCIBusId" if by_address else "cuDeviceGet", "i", number)
+        self.handle = (cu.cuDeviceGetByPCIBusId if by_address else cu.cuDeviceGet)(number)
 
-    count = staticmethod(call("cuDeviceGetCount", "", "i"))
-    total_memory = call("cuDeviceTotalMem", "self", "z")
-    can_access_peer = call("cuDeviceCanAccessPeer", "self, dev", "i", bool,
-                           uses="self, dev")
+    count = staticmethod(call("cuDeviceGetCount"))
+    total_memory = call("cuDeviceTotalMem", "self")
+    can_access_peer = call("cuDeviceCanAccessPeer", "self, dev", bool, uses="self, dev")
 
     def _text(self, function: str) -> str:
         buffer = ctypes.create_string_buffer(1024)
@@ -272,7 +256,7 @@ class Device(Handle):
         return self.compute_capability_major, self.compute_capability_minor
 
     def get_attribute(self, attr: int) -> Any:
-        value = get("cuDeviceGetAttribute", "i", attr, self.handle)
+        value = cu.cuDeviceGetAttribute(attr, self.handle)
         return compute_mode(value) if attr == device_attribute.COMPUTE_MODE else value
 
     def get_attributes(self) -> Dict[Any, Any]:
@@ -296,8 +280,9 @@ class Device(Handle):
         """Returns the context that CUDA's runtime, PyTorch and GstVkgdr use. It is not
         made current: push() does that.
         """
-        handle = get("cuDevicePrimaryCtxRetain", "P", self.handle)
-        return bare(Context, handle=handle, _valid=True, _primary_of=self.handle)
+        handle = cu.cuDevicePrimaryCtxRetain(self.handle)
+        return bare(Context, handle=handle, _valid=True,
+                    _end=("cuDevicePrimaryCtxRelease", self.handle))
 
 
 def _is_reached(function: str, handle: Optional[int]) -> bool:
@@ -307,7 +292,7 @@ def _is_reached(function: str, handle: Optional[int]) -> bool:
     return result == 0
 
 
-def read_ipc_handle(handle: Any) -> IpcHandle:
+def read_ipc_handle(handle: Any) -> Any:
     """Converts a handle from another process. PyCUDA demands a bytearray."""
     if not isinstance(handle, (bytes, bytearray)):
         raise error("ipc_handle", INVALID_VALUE, "argument is not a bytes array")
@@ -357,7 +342,7 @@ class Event(Handle, ContextDependent):
     @staticmethod
     def from_ipc_handle(handle: Any) -> "Event":
         return bare(Event, _context=acquire_context(),
-                    handle=get("cuIpcOpenEventHandle", "P", read_ipc_handle(handle)))
+                    handle=cu.cuIpcOpenEventHandle(read_ipc_handle(handle)))
 
     def record(self, stream: Any = None) -> "Event":
         cu.cuEventRecord(self.handle, stream)
@@ -372,9 +357,9 @@ class Event(Handle, ContextDependent):
 
     # Milliseconds.
     time_since: Callable[..., float] = also_named(start_event="event")(
-        call("cuEventElapsedTime", "self, event", "f", uses="event, self"))
+        call("cuEventElapsedTime", "self, event", uses="event, self"))
     time_till: Callable[..., float] = also_named(end_event="event")(
-        call("cuEventElapsedTime", "self, event", "f", uses="self, event"))
+        call("cuEventElapsedTime", "self, event", uses="self, event"))
 
     def ipc_handle(self) -> bytearray:
         return get_ipc_handle("cuIpcGetEventHandle", self.handle)

@@ -10,7 +10,7 @@ import os
 import re
 from typing import Any, Callable, Dict, Optional, Tuple, Type, TypeVar
 
-from ._library import last_error, lib, types
+from ._library import last_error, lib, structure, types
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -67,7 +67,7 @@ _CLASSES: Dict[int, type] = {
 def error(routine: str, code: int, text: str = "") -> Error:
     """Returns the exception for a code, of the class that PyCUDA uses for it."""
     words = "the driver is not initialized" if code == NOT_INITIALIZED else f"error {code}"
-    if cu.loaded:
+    if cu.library is not None:
         pointer = ctypes.c_char_p()
         if cu.raw("cuGetErrorString")(code, ctypes.byref(pointer)) == 0 and pointer.value:
             words = pointer.value.decode(errors="replace")
@@ -77,33 +77,31 @@ def error(routine: str, code: int, text: str = "") -> Error:
     return result
 
 
-class IpcHandle(ctypes.Structure):
-    """CUipcMemHandle and CUipcEventHandle, which are passed by value."""
+# CUipcMemHandle and CUipcEventHandle, which are passed by value.
+IpcHandle = structure("IpcHandle", "N reserved", N=ctypes.c_char * 64)
 
-    _fields_ = [("reserved", ctypes.c_char * 64)]
-
-
-# Functions, the version of their symbol, and their arguments. S is a stream, X an
-# IpcHandle; A, C, E, T and V are an Array, Context, Event, TextureReference and Device.
+# Functions, the version of their symbol, the results that CUDA writes to its first
+# arguments, ">", and the other arguments. S is a stream, X an IpcHandle; A, C, E, T and V
+# are an Array, Context, Event, TextureReference and Device.
 _PROTOTYPES = """
-cuGetErrorString iP  cuDriverGetVersion P  cuInit I
-cuDeviceGetCount P  cuDeviceGet Pi  cuDeviceGetByPCIBusId Ps  cuDeviceGetName Pii
-cuDeviceGetPCIBusId Pii  cuDeviceTotalMem_v2 Pi  cuDeviceGetAttribute Pii
-cuDeviceCanAccessPeer PVV  cuDevicePrimaryCtxRetain Pi  cuDevicePrimaryCtxRelease_v2 i
-cuCtxCreate_v2 PIi  cuCtxAttach PI  cuCtxDetach P  cuCtxPushCurrent_v2 P
-cuCtxPopCurrent_v2 P  cuCtxGetCurrent P  cuCtxGetDevice P  cuCtxSynchronize -
-cuCtxSetLimit iz  cuCtxGetLimit Pi  cuCtxGetCacheConfig P  cuCtxSetCacheConfig i
-cuCtxGetSharedMemConfig P  cuCtxSetSharedMemConfig i  cuCtxGetApiVersion PP
+cuGetErrorString iP  cuDriverGetVersion i>  cuInit I
+cuDeviceGetCount i>  cuDeviceGet i>i  cuDeviceGetByPCIBusId i>s  cuDeviceGetName Pii
+cuDeviceGetPCIBusId Pii  cuDeviceTotalMem_v2 z>i  cuDeviceGetAttribute i>ii
+cuDeviceCanAccessPeer i>VV  cuDevicePrimaryCtxRetain P>i  cuDevicePrimaryCtxRelease_v2 i
+cuCtxCreate_v2 P>Ii  cuCtxAttach P>I  cuCtxDetach P  cuCtxPushCurrent_v2 P
+cuCtxPopCurrent_v2 P>  cuCtxGetCurrent P>  cuCtxGetDevice i>  cuCtxSynchronize -
+cuCtxSetLimit iz  cuCtxGetLimit z>i  cuCtxGetCacheConfig i>  cuCtxSetCacheConfig i
+cuCtxGetSharedMemConfig i>  cuCtxSetSharedMemConfig i  cuCtxGetApiVersion PP
 cuCtxEnablePeerAccess CI  cuCtxDisablePeerAccess C
-cuStreamCreate PI  cuStreamDestroy_v2 P  cuStreamSynchronize P  cuStreamQuery P
+cuStreamCreate P>I  cuStreamDestroy_v2 P  cuStreamSynchronize P  cuStreamQuery P
 cuStreamWaitEvent PEI  cuStreamAttachMemAsync SDzI
-cuEventCreate PI  cuEventDestroy_v2 P  cuEventRecord PS  cuEventSynchronize P
-cuEventQuery P  cuEventElapsedTime PEE  cuIpcGetEventHandle PP  cuIpcOpenEventHandle PX
-cuMemGetInfo_v2 PP  cuMemAlloc_v2 Pz  cuMemAllocPitch_v2 PPzzI  cuMemFree_v2 D
-cuMemGetAddressRange_v2 PPD  cuIpcGetMemHandle PD
-cuIpcOpenMemHandle_v2 PXI  cuIpcCloseMemHandle D
-cuMemAllocManaged PzI  cuMemAdvise Dzii
-cuMemHostAlloc PzI  cuMemFreeHost P  cuMemHostGetDevicePointer_v2 PPI  cuMemHostGetFlags PP
+cuEventCreate P>I  cuEventDestroy_v2 P  cuEventRecord PS  cuEventSynchronize P
+cuEventQuery P  cuEventElapsedTime f>EE  cuIpcGetEventHandle PP  cuIpcOpenEventHandle P>X
+cuMemGetInfo_v2 zz>  cuMemAlloc_v2 D>z  cuMemAllocPitch_v2 Dz>zzI  cuMemFree_v2 D
+cuMemGetAddressRange_v2 Dz>D  cuIpcGetMemHandle PD
+cuIpcOpenMemHandle_v2 D>XI  cuIpcCloseMemHandle D
+cuMemAllocManaged D>zI  cuMemAdvise Dzii
+cuMemHostAlloc P>zI  cuMemFreeHost P  cuMemHostGetDevicePointer_v2 D>PI  cuMemHostGetFlags I>P
 cuMemHostRegister_v2 PzI  cuMemHostUnregister P
 cuMemsetD8_v2 DBz  cuMemsetD16_v2 DHz  cuMemsetD32_v2 DIz
 cuMemsetD2D8_v2 DzBzz  cuMemsetD2D16_v2 DzHzz  cuMemsetD2D32_v2 DzIzz
@@ -116,20 +114,20 @@ cuMemcpyDtoA_v2 AzDz  cuMemcpyAtoD_v2 DAzz  cuMemcpyHtoA_v2 AzPz  cuMemcpyAtoH_v
 cuMemcpyAtoA_v2 AzAzz
 cuMemcpy2D_v2 P  cuMemcpy2DUnaligned_v2 P  cuMemcpy2DAsync_v2 PS  cuMemcpy3D_v2 P
 cuMemcpy3DAsync_v2 PS  cuMemcpy3DPeer P  cuMemcpy3DPeerAsync PS
-cuArrayCreate_v2 PP  cuArray3DCreate_v2 PP  cuArrayDestroy P  cuArrayGetDescriptor_v2 PP
+cuArrayCreate_v2 P>P  cuArray3DCreate_v2 P>P  cuArrayDestroy P  cuArrayGetDescriptor_v2 PP
 cuArray3DGetDescriptor_v2 PP
-cuTexRefCreate P  cuTexRefDestroy P  cuTexRefSetArray PAI  cuTexRefGetArray PP
-cuTexRefSetAddress_v2 PPDz  cuTexRefSetAddress2D_v3 PPDz  cuTexRefGetAddress_v2 PP
-cuTexRefSetFormat Pii  cuTexRefGetFormat PPP  cuTexRefSetAddressMode Pii
-cuTexRefGetAddressMode PPi  cuTexRefSetFilterMode Pi  cuTexRefGetFilterMode PP
-cuTexRefSetFlags PI  cuTexRefGetFlags PP  cuSurfRefSetArray PAI  cuSurfRefGetArray PP
+cuTexRefCreate P>  cuTexRefDestroy P  cuTexRefSetArray PAI  cuTexRefGetArray P>P
+cuTexRefSetAddress_v2 z>PDz  cuTexRefSetAddress2D_v3 PPDz  cuTexRefGetAddress_v2 D>P
+cuTexRefSetFormat Pii  cuTexRefGetFormat ii>P  cuTexRefSetAddressMode Pii
+cuTexRefGetAddressMode i>Pi  cuTexRefSetFilterMode Pi  cuTexRefGetFilterMode i>P
+cuTexRefSetFlags PI  cuTexRefGetFlags I>P  cuSurfRefSetArray PAI  cuSurfRefGetArray P>P
 cuParamSetTexRef PiT
-cuModuleLoad Ps  cuModuleLoadData PP  cuModuleLoadDataEx PPIPP  cuModuleUnload P
-cuModuleGetFunction PPs  cuModuleGetGlobal_v2 PPPs  cuModuleGetTexRef PPs
-cuModuleGetSurfRef PPs
+cuModuleLoad P>s  cuModuleLoadData PP  cuModuleLoadDataEx PPIPP  cuModuleUnload P
+cuModuleGetFunction P>Ps  cuModuleGetGlobal_v2 Dz>Ps  cuModuleGetTexRef P>Ps
+cuModuleGetSurfRef P>Ps
 cuLinkCreate_v2 IPPP  cuLinkAddData_v2 PiPzsIPP  cuLinkAddFile_v2 PisIPP
 cuLinkComplete PPP  cuLinkDestroy P
-cuFuncGetAttribute PiP  cuFuncSetAttribute Pii  cuFuncSetCacheConfig Pi
+cuFuncGetAttribute i>iP  cuFuncSetAttribute Pii  cuFuncSetCacheConfig Pi
 cuFuncSetSharedMemConfig Pi  cuLaunchKernelEx PPPP
 cuProfilerInitialize ssi  cuProfilerStart -  cuProfilerStop -
 """
@@ -142,21 +140,16 @@ class _Driver:
     """
 
     def __init__(self) -> None:
-        self._library: Any = None
-        self._raw: Dict[str, Any] = {}
+        self.library: Any = None
         words = _PROTOTYPES.split()
         self._prototypes = {
-            symbol.partition("_v")[0]: (symbol, arguments)
-            for symbol, arguments in zip(words[::2], words[1::2])
+            symbol.partition("_v")[0]: (symbol, *signature.rpartition(">")[::2])
+            for symbol, signature in zip(words[::2], words[1::2])
         }
-
-    @property
-    def loaded(self) -> bool:
-        return self._library is not None
 
     def load(self) -> None:
         """Loads the driver. Raises RuntimeError if there is none."""
-        if self.loaded:
+        if self.library is not None:
             return
         if not lib.vkgdr_driver_load():
             failure = RuntimeError(f"cuInit failed: {last_error()}")
@@ -165,37 +158,42 @@ class _Driver:
         path = "libcuda.so.1"
         if lib.vkgdr_driver_is_software():
             path = os.path.join(os.fsdecode(lib.vkgdr_driver_softcuda_dir()), path)
-        self._library = ctypes.CDLL(path)
+        self.library = ctypes.CDLL(path)
 
     def raw(self, name: str) -> Any:
         """The C function itself, which returns a CUresult."""
-        function = self._raw.get(name)
+        symbol, results, arguments = self._prototypes[name]
+        if self.library is None:
+            raise error(name, NOT_INITIALIZED, "call init() first")
+        function = getattr(self.library, symbol, None)
         if function is None:
-            symbol, arguments = self._prototypes[name]
-            if not self.loaded:
-                raise error(name, NOT_INITIALIZED, "call init() first")
-            function = getattr(self._library, symbol, None)
-            if function is None:
-                raise error(name, NOT_SUPPORTED, "this version of CUDA does not have it any more")
+            raise error(name, NOT_SUPPORTED, "this version of CUDA does not have it any more")
+        if function.argtypes is None:
             function.argtypes = types(
-                arguments, X=IpcHandle, V=ctypes.c_int,
+                "P" * len(results) + arguments, X=IpcHandle, V=ctypes.c_int,
                 **dict.fromkeys("SACET", ctypes.c_void_p))
-            self._raw[name] = function
         return function
 
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        """The function with converted arguments, which raises an exception if it fails."""
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """The function with converted arguments, which raises an exception if it fails, and
+        returns its result or a tuple of its results.
+        """
         if name not in self._prototypes:
             raise AttributeError(name)
-        function = self.raw(name)
-        convert = [CONVERTERS.get(letter) for letter in self._prototypes[name][1] if letter != "-"]
+        function, (_, results, arguments) = self.raw(name), self._prototypes[name]
+        kinds = types(results)
+        convert = [CONVERTERS.get(letter) for letter in arguments if letter != "-"]
 
-        def call(*arguments: Any) -> None:
-            result = function(*(
+        def call(*given: Any) -> Any:
+            values = [kind() for kind in kinds]
+            result = function(*map(ctypes.byref, values), *(
                 change(argument) if change else argument
-                for change, argument in zip(convert, arguments)))
+                for change, argument in zip(convert, given)))
             if result:
                 raise error(name, result)
+            if len(values) < 2:
+                return values[0].value if values else None
+            return tuple(value.value for value in values)
 
         setattr(self, name, call)
         return call
@@ -204,27 +202,16 @@ class _Driver:
 cu = _Driver()
 
 
-def get(name: str, kinds: str, *arguments: Any) -> Any:
-    """Calls a function that writes one or more values to its first arguments, and returns
-    the value or a tuple. Each letter is the type of one.
-    """
-    values = [make() for make in types(kinds)]
-    getattr(cu, name)(*map(ctypes.byref, values), *arguments)
-    return values[0].value if len(values) == 1 else tuple(value.value for value in values)
-
-
-def call(function: str, parameters: str = "", kinds: str = "",
-         convert: Callable[[Any], Any] = lambda value: value, uses: Optional[str] = None) -> Any:
+def call(function: str, parameters: str = "", convert: Callable[[Any], Any] = lambda value: value,
+         uses: Optional[str] = None) -> Any:
     """Makes a function or a method that only calls one of CUDA, with its parameters or with
-    `uses`; self stands for self.handle. If CUDA writes values to its first arguments, `kinds`
-    has their types, and they are returned.
+    `uses`; self stands for self.handle.
     """
     if uses is None:
         names = re.sub(r"=[^,]*", "", parameters)
         uses = re.sub(r"\bself\b", "self.handle", names)
-    code = f"convert(get('{function}', '{kinds}', {uses}))" if kinds else f"cu.{function}({uses})"
-    scope = {"cu": cu, "get": get, "convert": convert, "host_range": host_range}
-    made: Any = eval(f"lambda {parameters}: {code}", scope)
+    scope = {"cu": cu, "convert": convert, "host_range": host_range}
+    made: Any = eval(f"lambda {parameters}: convert(cu.{function}({uses}))", scope)
     made.__name__ = made.__qualname__ = function
     return made
 

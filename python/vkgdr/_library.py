@@ -28,8 +28,7 @@ def fields(table: str, **others: Any) -> List[Tuple[str, Any]]:
     or a name in `others`.
     """
     words = table.split()
-    return [(name, others.get(kind) or _TYPES[kind])
-            for kind, name in zip(words[::2], words[1::2])]
+    return [(name, others.get(kind) or _TYPES[kind]) for kind, name in zip(words[::2], words[1::2])]
 
 
 def structure(name: str, table: str, **others: Any) -> Any:

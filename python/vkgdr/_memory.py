@@ -1,28 +1,32 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Memory of vkgdr.driver: allocations, fills and copies of plain ranges on the device, and
-page-locked, aligned, registered and managed arrays.
+"""Memory of vkgdr.driver: allocations, fills and copies of plain ranges on the device;
+page-locked, aligned, registered and managed arrays; and pools.
 """
 
+import collections
 import ctypes
 import functools
 import gc
+import math
 import operator
-from typing import Any, Callable, Dict, Optional, Tuple
+import threading
+from typing import Any, Callable, DefaultDict, Dict, List, Optional, Tuple, Type
 
 import numpy as np
 
 from ._constants import ipc_mem_flags
 from ._context import (
-    ContextDependent, acquire_context, bare, get_ipc_handle, read_ipc_handle,
+    Context, ContextDependent, acquire_context, bare, clean_up, get_ipc_handle, in_context,
+    read_ipc_handle,
 )
-from ._cuda import (
-    INVALID_HANDLE, INVALID_VALUE, MemoryError, also_named, call, cu, error, get, uint,
-)
+from ._cuda import INVALID_HANDLE, INVALID_VALUE, MemoryError, also_named, call, cu, error, uint
 
 __all__ = [
-    "AlignedHostAllocation", "DeviceAllocation", "HostAllocation", "HostPointer", "IPCMemoryHandle",
-    "ManagedAllocation", "PagelockedHostAllocation", "PointerHolderBase", "RegisteredHostMemory",
-    "aligned_empty", "aligned_empty_like", "aligned_zeros", "aligned_zeros_like", "from_device",
+    "AlignedHostAllocation", "DeviceAllocation", "DeviceMemoryPool", "HostAllocation",
+    "HostPointer", "IPCMemoryHandle", "ManagedAllocation", "PageLockedAllocator",
+    "PageLockedMemoryPool", "PagelockedHostAllocation", "PointerHolderBase",
+    "PooledDeviceAllocation", "PooledHostAllocation", "RegisteredHostMemory", "aligned_empty",
+    "aligned_empty_like", "aligned_zeros", "aligned_zeros_like", "bitlog2", "from_device",
     "from_device_like", "managed_empty", "managed_empty_like", "managed_zeros",
     "managed_zeros_like", "mem_alloc", "mem_alloc_like", "mem_alloc_pitch", "mem_get_address_range",
     "mem_get_info", "mem_get_ipc_handle", "mem_host_alloc", "memcpy_dtod", "memcpy_dtod_async",
@@ -41,8 +45,6 @@ class _Address:
 
     def __int__(self) -> int:
         return self.__index__()
-
-    __long__ = __int__
 
     def __add__(self, other: Any) -> int:
         return self.__index__() + operator.index(other)
@@ -71,11 +73,9 @@ class PointerHolderBase(_Address):
 class Allocation(ContextDependent):
     """Memory of the driver. It is freed with the object."""
 
+    _FREE = ""
     _pointer: Optional[int] = None
     _size: int
-
-    def __init__(self) -> None:
-        raise TypeError(f"{type(self).__name__} is made by functions such as mem_alloc()")
 
     @classmethod
     def _make(cls, size: int, allocate: Callable[..., int], *arguments: Any) -> Any:
@@ -126,13 +126,12 @@ def retry(allocate: Callable[..., Any], *arguments: Any) -> Any:
 
 @also_named(size="bytes")
 def mem_alloc(bytes: int) -> DeviceAllocation:  # noqa: A002
-    return DeviceAllocation._make(uint(bytes), retry, get, "cuMemAlloc", "D", bytes)
+    return DeviceAllocation._make(uint(bytes), retry, cu.cuMemAlloc, bytes)
 
 
 def mem_alloc_pitch(width: int, height: int, access_size: int) -> Tuple[DeviceAllocation, int]:
     """Allocates rows whose pitch suits the device. Returns the memory and the pitch."""
-    found = DeviceAllocation._make(
-        0, retry, get, "cuMemAllocPitch", "Dz", width, height, access_size)
+    found = DeviceAllocation._make(0, retry, cu.cuMemAllocPitch, width, height, access_size)
     found._pointer, pitch = found._pointer
     found._size = pitch * height
     return found, pitch
@@ -143,10 +142,8 @@ def mem_alloc_like(ary: Any) -> DeviceAllocation:
 
 
 # The free and the total memory of the device; an allocation's address and size.
-mem_get_info = call("cuMemGetInfo", "", "zz")
-mem_get_address_range = call("cuMemGetAddressRange", "ptr", "Dz")
-
-
+mem_get_info = call("cuMemGetInfo")
+mem_get_address_range = call("cuMemGetAddressRange", "ptr")
 mem_get_ipc_handle = functools.partial(get_ipc_handle, "cuIpcGetMemHandle")
 
 
@@ -155,10 +152,9 @@ class IPCMemoryHandle(DeviceAllocation):
 
     _FREE = "cuIpcCloseMemHandle"
 
-    def __init__(self, ipc_handle: Any,
-                 flags: int = ipc_mem_flags.LAZY_ENABLE_PEER_ACCESS) -> None:
+    def __init__(self, ipc_handle: Any, flags: int = ipc_mem_flags.LAZY_ENABLE_PEER_ACCESS) -> None:
         self._context = acquire_context()
-        self._pointer = get("cuIpcOpenMemHandle", "D", read_ipc_handle(ipc_handle), flags)
+        self._pointer = cu.cuIpcOpenMemHandle(read_ipc_handle(ipc_handle), flags)
         self._size = mem_get_address_range(self._pointer)[1]
 
     close = DeviceAllocation.free
@@ -246,7 +242,7 @@ class ArrayOwner(Allocation):
 class HostPointer(ArrayOwner):
     """Memory of the CPU that the device knows. Arrays have it as `base`."""
 
-    get_device_pointer = call("cuMemHostGetDevicePointer", "self", "D", uses="self._live(), 0")
+    get_device_pointer = call("cuMemHostGetDevicePointer", "self", uses="self._live(), 0")
 
 
 class PagelockedHostAllocation(HostPointer):
@@ -254,12 +250,8 @@ class PagelockedHostAllocation(HostPointer):
 
     _FREE = "cuMemFreeHost"
 
-    @classmethod
-    def _pinned(cls, size: int, flags: int) -> Any:
-        return cls._make(size, retry, get, "cuMemHostAlloc", "P", size, flags)
-
     # The flags of host_alloc_flags, and those that the driver added.
-    get_flags = call("cuMemHostGetFlags", "self", "I", uses="self._live()")
+    get_flags = call("cuMemHostGetFlags", "self", uses="self._live()")
 
 
 HostAllocation = PagelockedHostAllocation
@@ -267,13 +259,12 @@ HostAllocation = PagelockedHostAllocation
 
 def mem_host_alloc(size: int, flags: int = 0) -> PagelockedHostAllocation:
     """Page-locked memory without an array. numpy.asarray() makes one of bytes."""
-    return PagelockedHostAllocation._pinned(uint(size), flags)
+    size = uint(size)
+    return PagelockedHostAllocation._make(size, retry, cu.cuMemHostAlloc, size, flags)
 
 
 class AlignedHostAllocation(HostPointer):
     """Memory that begins at a multiple of a number of bytes."""
-
-    _FREE = ""
 
     @classmethod
     def _aligned(cls, size: int, alignment: int) -> Any:
@@ -281,10 +272,7 @@ class AlignedHostAllocation(HostPointer):
             raise error("aligned_malloc", INVALID_VALUE, "alignment must be a power of two")
         storage: Any = np.empty(size + alignment - 1, np.uint8)
         address = (storage.ctypes.data + alignment - 1) & -alignment
-        return bare(cls, _context=acquire_context(), _size=size, _pointer=address, _storage=storage)
-
-    def _release(self, function: str, handle: Any) -> None:
-        self._storage = None
+        return bare(cls, _size=size, _pointer=address, _storage=storage)
 
 
 class RegisteredHostMemory(HostPointer):
@@ -292,14 +280,6 @@ class RegisteredHostMemory(HostPointer):
 
     _FREE = "cuMemHostUnregister"
     base: Any = None
-
-    @classmethod
-    def _register(cls, array: Any, flags: int) -> "RegisteredHostMemory":
-        address = array.ctypes.data
-        cu.cuMemHostRegister(address, array.nbytes, flags)
-        return bare(cls, _context=acquire_context(), _size=array.nbytes, _pointer=address,
-                    base=array)
-
     unregister = HostPointer.free
 
 
@@ -309,59 +289,51 @@ class ManagedAllocation(ArrayOwner, DeviceAllocation):
     @classmethod
     def _managed(cls, size: int, flags: int) -> "ManagedAllocation":
         # 1 is GLOBAL; CUDA does not take 0.
-        return cls._make(size, retry, get, "cuMemAllocManaged", "D", size, flags or 1)
+        return cls._make(size, retry, cu.cuMemAllocManaged, size, flags or 1)
 
     get_device_pointer = Allocation._live
     attach = call("cuStreamAttachMemAsync", "self, mem_flags, stream=None",
                   uses="stream, self, 0, mem_flags")
-    advise = call("cuMemAdvise", "self, advice, device=0",
-                  uses="self, len(self), advice, device")
+    advise = call("cuMemAdvise", "self, advice, device=0", uses="self, len(self), advice, device")
 
 
-def layout(shape: Any, dtype: Any, order: str) -> Tuple[Tuple[int, ...], Any, str, int]:
+def _layout(shape: Any, dtype: Any, order: str) -> Tuple[Tuple[int, ...], Any, str, int]:
     """The shape as a tuple, the type, the order "C" or "F", and the size in bytes."""
     try:
-        dims: Tuple[int, ...] = (operator.index(shape),)
+        dims: Tuple[int, ...] = (uint(shape),)
     except TypeError:
-        dims = tuple(map(operator.index, shape))
+        dims = tuple(map(uint, shape))
     if str(order).upper() not in ("C", "F"):
         raise error("numpy_empty", INVALID_VALUE, "unrecognized order specifier")
     kind = np.dtype(dtype)
-    size = kind.itemsize
-    for length in dims:
-        size *= uint(length)
-    return dims, kind, str(order).upper(), size
+    return dims, kind, str(order).upper(), kind.itemsize * math.prod(dims)
 
 
-def _family(allocate: Callable[[int, int], Any], last: str) -> Tuple[Any, Any, Any, Any]:
-    """The functions NAME_empty(), NAME_zeros(), NAME_empty_like(), NAME_zeros_like(), which
+def _like(array: Any) -> Tuple[Any, Any, str]:
+    if not array.flags.forc:
+        raise ValueError("could not detect array order")
+    return array.shape, array.dtype, "C" if array.flags.c_contiguous else "F"
+
+
+def _family(allocate: Callable[[int, int], Any], last: str) -> List[Any]:
+    """The functions NAME_empty(), NAME_empty_like(), NAME_zeros(), NAME_zeros_like(), which
     have a last parameter of their own.
     """
-    def empty(shape: Any, dtype: Any, order: str, value: int) -> Any:
-        dims, kind, order, size = layout(shape, dtype, order)
-        return allocate(size, value)._array(dims, kind, order)
-
-    def zeros(shape: Any, dtype: Any, order: str, value: int) -> Any:
-        result = empty(shape, dtype, order, value)
-        result.fill(0)
+    def make(is_zeros: bool, value: int, *description: Any) -> Any:
+        dims, kind, order, size = _layout(*description)
+        result = allocate(size, value)._array(dims, kind, order)
+        if is_zeros:
+            result.fill(0)
         return result
 
-    def like(array: Any) -> Tuple[Any, Any, str]:
-        if not array.flags.forc:
-            raise ValueError("could not detect array order")
-        return array.shape, array.dtype, "C" if array.flags.c_contiguous else "F"
-
-    def expose(make: Any) -> Tuple[Any, Any]:
-        scope, name = {"make": make, "like": like}, last.partition("=")[0]
-        return (eval(f"lambda shape, dtype, order='C', {last}: make(shape, dtype, order, {name})",
-                     scope),
-                eval(f"lambda array, {last}: make(*like(array), {name})", scope))
-
-    return expose(empty) + expose(zeros)
+    scope, name = {"make": make, "like": _like}, last.partition("=")[0]
+    return [eval(code, scope) for zeros in (False, True) for code in (
+        f"lambda shape, dtype, order='C', {last}: make({zeros}, {name}, shape, dtype, order)",
+        f"lambda array, {last}: make({zeros}, {name}, *like(array))")]
 
 
 pagelocked_empty, pagelocked_empty_like, pagelocked_zeros, pagelocked_zeros_like = _family(
-    PagelockedHostAllocation._pinned, "mem_flags=0")
+    mem_host_alloc, "mem_flags=0")
 aligned_empty, aligned_empty_like, aligned_zeros, aligned_zeros_like = _family(
     AlignedHostAllocation._aligned, "alignment=4096")
 managed_empty, managed_empty_like, managed_zeros, managed_zeros_like = _family(
@@ -374,4 +346,149 @@ def register_host_memory(ary: Any, flags: int = 0) -> Any:
         raise error("register_host_memory", INVALID_VALUE, "ary argument is not a numpy array")
     if not ary.flags.c_contiguous:
         raise error("register_host_memory", INVALID_VALUE, "ary argument is not contiguous")
-    return RegisteredHostMemory._register(ary, flags)._array(ary.shape, ary.dtype, "C")
+    cu.cuMemHostRegister(ary.ctypes.data, ary.nbytes, flags)
+    memory = bare(RegisteredHostMemory, _context=acquire_context(), _size=ary.nbytes,
+                  _pointer=ary.ctypes.data, base=ary)
+    return memory._array(ary.shape, ary.dtype, "C")
+
+
+# --- pools ---------------------------------------------------------------------
+
+_MANTISSA_BITS = 4
+
+
+def bitlog2(value: int) -> int:
+    """The number of the highest bit, and 0 for 0."""
+    return max(uint(value).bit_length() - 1, 0)
+
+
+class _Pool:
+    """Blocks of a context that are kept for later allocations. All methods are
+    thread-safe. The lock may be taken again: a garbage collection in a locked method may
+    free a block.
+    """
+
+    _ALLOCATE: str
+    _FREE: str
+
+    def __init__(self, *flags: int) -> None:
+        self._flags = flags
+        self._made_in: Optional[Context] = None
+        self._lock = threading.RLock()
+        self._bins: DefaultDict[int, List[int]] = collections.defaultdict(list)
+        self._stopped = False
+        self.active_blocks = self.managed_bytes = self.active_bytes = 0
+
+    @property
+    def held_blocks(self) -> int:
+        return sum(map(len, self._bins.values()))
+
+    def bin_number(self, size: int) -> int:
+        exponent, shift = bitlog2(size), bitlog2(size) - _MANTISSA_BITS
+        shifted = size >> shift if shift >= 0 else size << -shift
+        return exponent << _MANTISSA_BITS | shifted & (1 << _MANTISSA_BITS) - 1
+
+    def alloc_size(self, bin: int) -> int:  # noqa: A002
+        shift = (bin >> _MANTISSA_BITS) - _MANTISSA_BITS
+        head = 1 << _MANTISSA_BITS | bin & (1 << _MANTISSA_BITS) - 1
+        return (head + 1 << shift) - 1 if shift >= 0 else head >> -shift
+
+    def _take(self, cls: Type[Any], size: int) -> Any:
+        number = self.bin_number(uint(size))
+        with self._lock:
+            blocks = self._bins[number]
+            address = blocks.pop() if blocks else self._allocate_block(self.alloc_size(number))
+            self.active_blocks += 1
+            self.active_bytes += size
+        return bare(cls, _pool=self, _size=size, _pointer=address)
+
+    def _allocate_block(self, size: int) -> int:
+        self._made_in = context = self._made_in or acquire_context()
+
+        def allocate() -> int:
+            return in_context(context, lambda: getattr(cu, self._ALLOCATE)(size, *self._flags))
+
+        try:
+            address = allocate()
+        except MemoryError:
+            gc.collect()
+            self.free_held()
+            address = allocate()
+        self.managed_bytes += size
+        return address
+
+    def _give_back(self, address: int, size: int) -> None:
+        with self._lock:
+            self.active_blocks -= 1
+            self.active_bytes -= size
+            self._bins[self.bin_number(size)].append(address)
+            if self._stopped:
+                self.free_held()
+
+    def free_held(self) -> None:
+        with self._lock:
+            for number, blocks in list(self._bins.items()):
+                while blocks and self._made_in is not None:
+                    self.managed_bytes -= self.alloc_size(number)
+                    in_context(self._made_in, functools.partial(clean_up, self._FREE, blocks.pop()))
+
+    def stop_holding(self) -> None:
+        """From now on, frees blocks as soon as they are not in use."""
+        with self._lock:
+            self._stopped = True
+            self.free_held()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_bins"):
+            self.free_held()
+
+
+class _Pooled:
+    """Memory of a pool, which gets it back when this is freed."""
+
+    _pool: _Pool
+    _size: int
+
+    def _release(self, function: str, handle: int) -> None:
+        self._pool._give_back(handle, self._size)
+
+
+class PooledDeviceAllocation(_Pooled, DeviceAllocation):
+    """Memory of a DeviceMemoryPool."""
+
+
+class DeviceMemoryPool(_Pool):
+    """A pool of memory of mem_alloc(), in the context that was current."""
+
+    _ALLOCATE, _FREE = "cuMemAlloc", "cuMemFree"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._made_in = acquire_context()
+
+    def allocate(self, size: int) -> PooledDeviceAllocation:
+        return self._take(PooledDeviceAllocation, size)
+
+
+class PageLockedAllocator:
+    """The flags (host_alloc_flags) of the memory of a PageLockedMemoryPool."""
+
+    def __init__(self, flags: int = 0) -> None:
+        self.flags = uint(flags, 32)
+
+
+class PooledHostAllocation(_Pooled, PagelockedHostAllocation):
+    """Memory of a PageLockedMemoryPool."""
+
+
+class PageLockedMemoryPool(_Pool):
+    """A pool of page-locked memory."""
+
+    _ALLOCATE, _FREE = "cuMemHostAlloc", "cuMemFreeHost"
+
+    def __init__(self, allocator: Optional[PageLockedAllocator] = None) -> None:
+        super().__init__((allocator or PageLockedAllocator()).flags)
+
+    def allocate(self, shape: Any, dtype: Any, order: str = "C") -> Any:
+        dims, kind, order, size = _layout(shape, dtype, order)
+        return self._take(PooledHostAllocation, size)._array(dims, kind, order)

@@ -10,21 +10,18 @@ import struct
 import threading
 import time
 import warnings
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from ._array import SurfaceReference, TextureReference
 from ._constants import TR_DEFAULT, function_attribute, jit_option
-from ._context import Context, ContextDependent, Event, Stream, acquire_context, bare
+from ._context import Context, ContextDependent, Event, Stream, acquire_context
 from ._cuda import (
-    INVALID_HANDLE, INVALID_VALUE, Error, Handle, also_named, call, cu, error, get,
-    pointer, stream_handle, uint,
+    INVALID_HANDLE, INVALID_VALUE, Error, Handle, also_named, call, cu, error, pointer,
+    stream_handle, uint,
 )
-from ._memory import (
-    DeviceAllocation, ManagedAllocation, PointerHolderBase, mem_alloc_like, memcpy_dtoh,
-    memcpy_dtoh_async, memcpy_htod, memcpy_htod_async,
-)
+from ._memory import DeviceAllocation, ManagedAllocation, mem_alloc_like, memcpy_dtoh, memcpy_htod
 
 __all__ = [
     "ArgumentHandler", "CompileError", "Function", "In", "InOut", "Linker", "Module", "Out",
@@ -86,21 +83,16 @@ class In(ArgumentHandler):
     """An array that is copied to the device before the call."""
 
     def pre_call(self, stream: Any) -> None:
-        if stream is None:
-            memcpy_htod(self.get_device_alloc(), self.array)
-        else:
-            memcpy_htod_async(self.get_device_alloc(), self.array, stream)
+        memcpy_htod(self.get_device_alloc(), self.array)
 
 
 class Out(ArgumentHandler):
     """An array that is copied from the device after the call, which waits for it."""
 
     def post_call(self, stream: Any) -> None:
-        if stream is None:
-            memcpy_dtoh(self.array, self.get_device_alloc())
-        else:
-            memcpy_dtoh_async(self.array, self.get_device_alloc(), stream)
+        if stream is not None:
             cu.cuStreamSynchronize(stream_handle(stream))
+        memcpy_dtoh(self.array, self.get_device_alloc())
 
 
 class InOut(In, Out):
@@ -119,7 +111,6 @@ class _Packer:
             for count, code in re.findall(r"(\d*)([a-wyzA-WYZ?])", format))
         self.struct = struct.Struct(format.replace("F", "ff").replace("D", "dd"))
         self.size = self.struct.size
-        _check_size(self.size)
         self._is_plain = not {"F", "D", "s"} & set(self._codes)
 
     def pack_into(self, buffer: bytearray, args: Sequence[Any]) -> None:
@@ -150,41 +141,29 @@ class _Packer:
 _packer: Callable[[str], _Packer] = functools.lru_cache(None)(_Packer)
 
 
-def _check_size(size: int) -> None:
-    if size > _MOST_PARAMETERS:
-        raise error("cuLaunchKernel", INVALID_VALUE, f"{size} bytes of arguments are too many")
-
-
 def _describe(index: int, arg: Any) -> Tuple[str, Any]:
     """The format and the value of an argument whose type was not prepared."""
     if isinstance(arg, np.number):
         return arg.dtype.char, arg
+    if isinstance(arg, np.ndarray) and isinstance(arg.base, ManagedAllocation):
+        return "P", arg.ctypes.data
     if isinstance(arg, ArgumentHandler):
         arg = arg.get_device_alloc()
-    if isinstance(arg, (DeviceAllocation, PointerHolderBase)):
-        return "P", int(arg)
-    if isinstance(arg, np.ndarray):
-        if isinstance(arg.base, ManagedAllocation):
-            return "P", arg.ctypes.data
-        return f"{arg.nbytes}s", arg
-    # The size of a number of Python would be a guess.
-    is_number = isinstance(arg, (int, float, complex, str))
-    data = None if is_number else getattr(arg, "gpudata", arg)
-    convert: Any
-    for convert in (pointer, memoryview):
+    is_number = isinstance(arg, (int, float, complex, str))  # whose size would be a guess
+    converters: Any = () if is_number else (memoryview, pointer)
+    for convert in converters:
         try:
-            value = convert(data)
+            value = convert(getattr(arg, "gpudata", arg))
+            return ("P", value) if convert is pointer else (f"{value.nbytes}s", value)
         except TypeError:
-            continue
-        return ("P", value) if convert is pointer else (f"{value.nbytes}s", value)
+            pass
     raise TypeError(f"invalid type on parameter #{index} (0-based)")
 
 
 def _packer_of(args: Sequence[Any]) -> Tuple[_Packer, List[Any]]:
     """The packer and the values of arguments whose types were not prepared."""
     described = [_describe(i, arg) for i, arg in enumerate(args)]
-    return (_packer("".join(format for format, _ in described)),
-            [value for _, value in described])
+    return (_packer("".join(format for format, _ in described)), [value for _, value in described])
 
 
 # --- launching ----------------------------------------------------------------
@@ -214,15 +193,15 @@ _launch = _Launch()
 class Function(Handle):
     """A kernel of a module. The values of function_attribute are attributes, too."""
 
-    _OLD_NAMES = {"lmem": "LOCAL_SIZE_BYTES", "smem": "SHARED_SIZE_BYTES", "registers": "NUM_REGS"}
     _prepared: Optional[_Packer] = None
     texrefs: Sequence[TextureReference] = ()
 
     def __init__(self, module: "Module", name: str) -> None:
-        self.handle: int = get("cuModuleGetFunction", "P", module.handle, name)
+        self.handle: int = cu.cuModuleGetFunction(module.handle, name)
         self._module = module
-        # What the calls of before 2011 set, for all objects of the function.
-        self._state = module._states.setdefault(name, {"block": (1, 1, 1), "shared": 0})
+        # What the calls of before 2011 set.
+        self._block: Sequence[int] = (1, 1, 1)
+        self._shared, self._parameters = 0, bytearray()
         self._call = cu.raw("cuLaunchKernelEx")
 
     def _start(self, grid: Sequence[int], block: Sequence[int], size: int, shared: int,
@@ -256,14 +235,12 @@ class Function(Handle):
         if block is None:
             raise ValueError("must specify block size")
         packer, values = _packer_of(args)
+        assert stream is None or not time_kernel, "only a launch without a stream can be timed"
         handlers = [arg for arg in args if isinstance(arg, ArgumentHandler)]
         for handler in handlers:
             handler.pre_call(stream)
         self._use_textures(texrefs)
         after: List[Any] = [handler for handler in handlers if hasattr(handler, "post_call")]
-        assert stream is None or not time_kernel, (
-            "Can't time the kernel on an asynchronous invocation"
-        )
         if time_kernel:
             Context.synchronize()
         started = time.perf_counter()
@@ -283,7 +260,7 @@ class Function(Handle):
         """
         if shared is not None:
             _deprecated("setting the shared memory size in Function.prepare")
-            self._state["shared"] = shared
+            self._shared = shared
         self.texrefs = texrefs
         self.arg_format = "".join(map(_type_code, arg_types))
         self._prepared = _packer(self.arg_format)
@@ -298,7 +275,7 @@ class Function(Handle):
         if self.texrefs:
             self._use_textures(self.texrefs)
         packer.pack_into(_launch.parameters, args)
-        self._start(grid, block, packer.size, shared_size or self._state["shared"], stream)
+        self._start(grid, block, packer.size, shared_size or self._shared, stream)
 
     def prepared_call(self, grid: Sequence[int], block: Sequence[int], *args: Any,
                       shared_size: int = 0) -> None:
@@ -317,7 +294,7 @@ class Function(Handle):
         end.record()
         return lambda: end.synchronize().time_since(start) * 1e-3
 
-    get_attribute = call("cuFuncGetAttribute", "self, attr", "i", uses="attr, self.handle")
+    get_attribute = call("cuFuncGetAttribute", "self, attr", uses="attr, self.handle")
     set_attribute = call("cuFuncSetAttribute", "self, attr, value")
     set_cache_config = call("cuFuncSetCacheConfig", "self, fc")
     set_shared_config = call("cuFuncSetSharedMemConfig", "self, sc")
@@ -328,8 +305,7 @@ class Function(Handle):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        attribute = self._OLD_NAMES.get(name, name.upper())
-        return self.get_attribute(getattr(function_attribute, attribute))
+        return self.get_attribute(getattr(function_attribute, name.upper()))
 
     def _use_textures(self, texrefs: Sequence[TextureReference]) -> None:
         for texref in texrefs:
@@ -341,7 +317,6 @@ class Function(Handle):
     def _launch_kernel(self, grid: Sequence[int], block: Sequence[int], parameters: Any,
                        shared: int, stream: Any) -> None:
         with memoryview(parameters) as data:
-            _check_size(data.nbytes)
             _launch.parameters[: data.nbytes] = data
             self._start(grid, block, data.nbytes, shared, stream)
 
@@ -349,23 +324,18 @@ class Function(Handle):
         block = tuple(uint(length, 32) for length in (x, y, z))
         if min(block) < 1:
             raise error("cuFuncSetBlockShape", INVALID_VALUE)
-        self._state["block"] = block
+        self._block = block
 
     def _set_shared_size(self, bytes: int) -> None:  # noqa: A002
-        self._state["shared"] = uint(bytes, 32)
-
-    def _parameters(self, size: int) -> bytearray:
-        _check_size(size)
-        data: bytearray = self._state.setdefault("parameters", bytearray())
-        data.extend(bytes(max(0, size - len(data))))
-        return data
+        self._shared = uint(bytes, 32)
 
     def _param_set_size(self, bytes: int) -> None:  # noqa: A002
-        del self._parameters(uint(bytes))[uint(bytes):]
+        self._parameters = self._parameters[:uint(bytes)].ljust(bytes, b"\0")
 
     def _param_setv(self, offset: int, value: Any) -> None:
         data = memoryview(value).tobytes("A")
-        self._parameters(uint(offset) + len(data))[offset : offset + len(data)] = data
+        self._param_set_size(max(len(self._parameters), uint(offset) + len(data)))
+        self._parameters[offset : offset + len(data)] = data
 
     def _param_seti(self, offset: int, value: int) -> None:
         self._param_setv(offset, struct.pack("I", uint(value, 32)))
@@ -375,14 +345,11 @@ class Function(Handle):
 
     def _param_set(self, *args: Any) -> None:
         packer, values = _packer_of(args)
-        data = bytearray(packer.size)
-        packer.pack_into(data, values)
-        self._param_setv(0, data)
-        self._param_set_size(len(data))
+        self._parameters = bytearray(packer.size)
+        packer.pack_into(self._parameters, values)
 
     def _launch_grid_async(self, width: int, height: int, stream: Any) -> None:
-        self._launch_kernel((width, height), self._state["block"], self._parameters(0),
-                            self._state["shared"], stream)
+        self._launch_kernel((width, height), self._block, self._parameters, self._shared, stream)
 
     _launch_grid = functools.partialmethod(_launch_grid_async, stream=None)
     _launch = functools.partialmethod(_launch_grid_async, 1, 1, None)
@@ -394,12 +361,10 @@ def _deprecated(what: str) -> None:
 
 
 def _old_call(name: str) -> Any:
-    @functools.wraps(getattr(Function, f"_{name}"))
     def call(self: Function, *args: Any, **keywords: Any) -> Any:
         _deprecated(name)
         return getattr(self, f"_{name}")(*args, **keywords)
 
-    call.__name__ = name
     return call
 
 
@@ -422,29 +387,18 @@ def _type_code(kind: Any) -> str:
 
 
 class Module(Handle, ContextDependent):
-    """Code that is loaded on the device. It is unloaded with the object."""
+    """Code that is loaded on the device, which is unloaded with the object."""
 
     _FREE = "cuModuleUnload"
 
-    def __init__(self, image: Any) -> None:
-        self._load(image, (), None)
-
-    def _set(self, handle: Optional[int]) -> "Module":
+    def __init__(self, handle: Optional[int]) -> None:
         self._context, self.handle = acquire_context(), handle
-        self._states: Dict[str, Dict[str, Any]] = {}
-        return self
-
-    def _load(self, buffer: Any, options: Any, message_handler: Any) -> "Module":
-        handle, compiler = ctypes.c_void_p(), _Compiler(message_handler, options)
-        compiler.call("cuModuleLoadDataEx", ctypes.byref(handle), _image(buffer),
-                      *compiler.options, is_last=True)
-        return self._set(handle.value)
 
     def get_function(self, name: str) -> Function:
         return Function(self, name)
 
     # The address and the size in bytes of a global variable.
-    get_global = call("cuModuleGetGlobal", "self, name", "Dz")
+    get_global = call("cuModuleGetGlobal", "self, name")
 
     def get_texref(self, name: str) -> TextureReference:
         return TextureReference._of_module(self, "cuModuleGetTexRef", name)
@@ -489,12 +443,15 @@ class _Compiler:
 
 
 def module_from_file(filename: Union[str, "os.PathLike[str]"]) -> Module:
-    return bare(Module)._set(get("cuModuleLoad", "P", filename))
+    return Module(cu.cuModuleLoad(filename))
 
 
 def module_from_buffer(buffer: Any, options: Any = (), message_handler: Any = None) -> Module:
     """Loads an image. The options are pairs of a jit_option and a value."""
-    return bare(Module)._load(buffer, options, message_handler)
+    handle, compiler = ctypes.c_void_p(), _Compiler(message_handler, options)
+    compiler.call("cuModuleLoadDataEx", ctypes.byref(handle), _image(buffer), *compiler.options,
+                  is_last=True)
+    return Module(handle.value)
 
 
 class Linker(ContextDependent):
@@ -524,4 +481,4 @@ class Linker(ContextDependent):
         self._call("cuModuleLoadData", ctypes.byref(module), image, is_last=True)
         handle, self.handle = self.handle, None
         self._release(self._FREE, handle)
-        return bare(Module)._set(module.value)
+        return Module(module.value)

@@ -72,12 +72,9 @@ class Nvrtc:
     def archs(self) -> List[int]:
         """The compute capabilities for which it compiles, such as 90. May be empty."""
         count = ctypes.c_int()
-        try:
-            self._library.nvrtcGetNumSupportedArchs(ctypes.byref(count))
-            numbers = (ctypes.c_int * count.value)()
-            self._library.nvrtcGetSupportedArchs(numbers)
-        except AttributeError:
-            return []
+        self._library.nvrtcGetNumSupportedArchs(ctypes.byref(count))
+        numbers = (ctypes.c_int * count.value)()
+        self._library.nvrtcGetSupportedArchs(numbers)
         return list(numbers)
 
     def _text(self, program: Any, what: str) -> bytes:
@@ -134,20 +131,22 @@ def load() -> Nvrtc:
 
 
 # Options of nvcc that have no meaning for NVRTC, or concern the host compiler. Those of
-# the second list have a value, which may be the next word.
-_WITHOUT = ("-m64", "--machine=64", "-v", "--verbose", "--keep", "-g", "--debug", "-O", "-O0",
+# the second list have a value. A value follows "=", or is the next word.
+_IGNORED = ("-m64", "--machine=64", "-v", "--verbose", "--keep", "-g", "--debug", "-O", "-O0",
             "-O1", "-O2", "-O3", "--cubin", "-cubin", "--ptx", "-ptx", "-c")
-_WITHOUT_VALUE = ("-Xcompiler", "--compiler-options", "-ccbin", "--compiler-bindir", "-L",
-                  "--library-path", "-l", "--library", "-code", "--gpu-code", "-gencode",
-                  "--generate-code", "-x", "-Xlinker", "--linker-options", "-odir", "-o")
-_RENAMED = {"-G": "--device-debug", "-lineinfo": "--generate-line-info",
-            "-rdc": "--relocatable-device-code", "-dc": "--relocatable-device-code=true",
-            "-use_fast_math": "--use_fast_math", "-arch": "--gpu-architecture",
-            "-maxrregcount": "--maxrregcount", "-Xptxas": "--ptxas-options",
-            "-isystem": "-I", "-std": "--std", "-w": "--disable-warnings"}
-_FOLDED = ("-I", "-D", "-U")
-_JOINED = ("--gpu-architecture", "--maxrregcount", "--ptxas-options", "--std",
-           "--relocatable-device-code", "--include-path", "--define-macro", "--undefine-macro")
+_IGNORED_WITH_VALUE = (
+    "-Xcompiler", "--compiler-options", "-ccbin", "--compiler-bindir", "-L", "--library-path", "-l",
+    "--library", "-code", "--gpu-code", "-gencode", "--generate-code", "-x", "-Xlinker",
+    "--linker-options", "-odir", "-o")
+_RENAMED = {"-G": "--device-debug", "-lineinfo": "--generate-line-info", "-w": "--disable-warnings",
+            "-dc": "--relocatable-device-code=true", "-use_fast_math": "--use_fast_math"}
+_WITH_VALUE = {
+    "-I": "-I", "-isystem": "-I", "-D": "-D", "-U": "-U", "-std": "--std=",
+    "-rdc": "--relocatable-device-code=", "-arch": "--gpu-architecture=",
+    "-maxrregcount": "--maxrregcount=", "-Xptxas": "--ptxas-options=",
+    **{name: f"{name}=" for name in (
+        "--gpu-architecture", "--maxrregcount", "--ptxas-options", "--std", "--include-path",
+        "--relocatable-device-code", "--define-macro", "--undefine-macro")}}
 
 
 def translate(options: Sequence[str]) -> List[str]:
@@ -156,18 +155,11 @@ def translate(options: Sequence[str]) -> List[str]:
     words = iter(options)
     for word in words:
         name, equals, value = word.partition("=")
-        if word in _WITHOUT:
-            continue
-        if name in _WITHOUT_VALUE:
-            if not equals:
-                next(words, None)
-            continue
-        name = _RENAMED.get(name, name)
-        if word[:2] in ("-L", "-l") and name == word:
-            continue
-        if name in _FOLDED and not equals:
-            name += next(words, "")
-        elif name in _JOINED and not equals:
-            equals, value = "=", next(words, "")
-        result.append(f"{name}{equals}{value}")
+        if not equals and name in (*_WITH_VALUE, *_IGNORED_WITH_VALUE):
+            value = next(words, "")
+        if name in _WITH_VALUE:
+            result.append(_WITH_VALUE[name] + value)
+        elif word in _RENAMED or not (word in _IGNORED or name in _IGNORED_WITH_VALUE
+                                      or word[:2] in ("-L", "-l")):
+            result.append(_RENAMED.get(word, word))
     return result

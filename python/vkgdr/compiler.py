@@ -85,10 +85,8 @@ def _architecture(nvrtc: _nvrtc.Nvrtc, arch: Optional[str]) -> Optional[str]:
         if match and int(match[1]) > number:
             warnings.warn("trying to compile for a compute capability higher than selected GPU")
         return arch
-    if not known or number in known:
-        return f"sm_{number}"
     older = [arch for arch in known if arch < number]
-    return f"compute_{max(older)}" if older else f"sm_{number}"
+    return f"compute_{max(older)}" if older and number not in known else f"sm_{number}"
 
 
 def _include_folders(include_dirs: Sequence[str]) -> List[str]:
@@ -124,9 +122,6 @@ def compile(  # noqa: A001 # PyCUDA's name
     source = _PRELUDE + source
     nvrtc = _nvrtc.load()
     words = _nvrtc.translate(DEFAULT_NVCC_FLAGS if options is None else options)
-    if driver.CUDA_DEBUGGING:
-        cache_dir, keep = False, True
-        words.append("--device-debug")
     if not any(word.startswith("--gpu-architecture") for word in words):
         arch = _architecture(nvrtc, arch)
         if arch is not None:
@@ -239,14 +234,9 @@ class DynamicModule(CudaModule):
 class DynamicSourceModule(DynamicModule):
     """A module of one source that launches kernels itself."""
 
-    def __init__(
-        self, source: str, nvcc: str = "nvcc", options: Optional[Sequence[str]] = None,
-        keep: bool = False, no_extern_c: bool = False, arch: Optional[str] = None,
-        code: Optional[str] = None, cache_dir: Union[str, None, bool] = None,
-        include_dirs: Sequence[str] = (), cuda_libdir: Optional[str] = None,
-    ) -> None:
-        super().__init__(nvcc, None, keep, no_extern_c, arch, code, cache_dir, include_dirs,
-                         cuda_libdir=cuda_libdir)
+    def __init__(self, source: str, nvcc: str = "nvcc", options: Optional[Sequence[str]] = None,
+                 *arguments: Any, **keywords: Any) -> None:
+        super().__init__(nvcc, None, *arguments, **keywords)
         words = list(DEFAULT_NVCC_FLAGS if options is None else options)
         self.add_source(source, [*words, "-rdc=true"])
         self.add_stdlib("cudadevrt")

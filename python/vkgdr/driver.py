@@ -14,24 +14,9 @@ from ._cuda import *  # noqa: F403
 from ._curand import *  # noqa: F403
 from ._memory import *  # noqa: F403
 from ._module import *  # noqa: F403
-from ._pools import *  # noqa: F403
 
 # Other names of these classes.
 CudaError, PreparedFunction = Error, Function  # noqa: F405
-
-CUDA_DEBUGGING = False
-
-
-def set_debugging(flag: bool = True) -> None:
-    """Makes SourceModule compile for a debugger."""
-    global CUDA_DEBUGGING
-    CUDA_DEBUGGING = flag
-
-
-def have_gl_ext() -> bool:
-    """Whether vkgdr.gl exists: it does not. GStreamer's GL elements share frames."""
-    return False
-
 
 for _value in list(globals().values()):
     if isinstance(_value, type) and _value.__module__.startswith("vkgdr._"):

@@ -19,11 +19,12 @@ All times are in nanoseconds.
 import ctypes
 import math
 import time
+import types
 import weakref
 from typing import Any, Callable, ContextManager, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from ._cuda import stream_handle
-from ._library import VkgdrError, declare, failure, last_error, lib, structure, types
+from ._library import VkgdrError, declare, failure, last_error, lib, structure
 
 __all__ = ["Frame", "FrameBuffer", "FrameFormat", "FramePlane", "FrameServer", "Frames"]
 
@@ -34,8 +35,7 @@ _PEERS = {"user": 0, "group": 1, "all": 2}
 _ERROR, _TIMEOUT, _FRAME, _EOS, _BYE = range(-1, 4)
 _NO_TIME = 0xFFFFFFFFFFFFFFFF
 
-# DLPack's numbers of CUDA memory and of unsigned integers.
-_CUDA, _UNSIGNED = 2, 1
+_CUDA = 2  # DLPack's number of CUDA memory
 
 # Structures of vkgdr/frames.h.
 _PlaneFormat = structure("_PlaneFormat", "I width I height I channels I bits")
@@ -116,37 +116,8 @@ def _read_format(format: Any) -> FrameFormat:
         format.range, format.matrix, format.transfer, format.primaries)
 
 
-_DLTensor = structure("_DLTensor", """
-    P data i device_type i device_id i ndim B code B bits H lanes P shape P strides
-    D byte_offset""")
-_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_DLManagedTensor = structure("_DLManagedTensor", "Tensor tensor P context Deleter deleter",
-                             Tensor=_DLTensor, Deleter=_Deleter)
-
-#: Tensors that were given to other libraries, by the address of their structure.
-_exported: Dict[int, Tuple[Any, ...]] = {}
-
-
-@_Deleter
-def _delete(address: int) -> None:
-    _exported.pop(address, None)
-
-
-def _python_api(name: str, result: Any, arguments: str) -> Any:
-    # Functions of ctypes.pythonapi are shared by the whole process.
-    return ctypes.PYFUNCTYPE(result, *types(arguments))((name, ctypes.pythonapi))
-
-
-_new_capsule = _python_api("PyCapsule_New", ctypes.py_object, "PsP")
-_is_capsule = _python_api("PyCapsule_IsValid", ctypes.c_int, "Ps")
-_get_capsule = _python_api("PyCapsule_GetPointer", ctypes.c_void_p, "Ps")
-
-
-@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-def _delete_capsule(capsule: int) -> None:
-    """A consumer that takes the tensor renames the capsule."""
-    if _is_capsule(capsule, b"dltensor"):
-        _delete(_get_capsule(capsule, b"dltensor"))
+_get_capsule = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi))
 
 
 class FramePlane:
@@ -169,7 +140,6 @@ class FramePlane:
             self.shape += (format.channels,)
             self.strides += (size,)
         self.typestr = f"|u{size}" if size == 1 else f"<u{size}"
-        self._bits = format.bits
 
     def _interface(self, **others: Any) -> Dict[str, Any]:
         return {"version": 3, "shape": self.shape, "strides": self.strides,
@@ -186,71 +156,70 @@ class FramePlane:
             raise VkgdrError(
                 "the CPU cannot address this memory: copy the plane with PyTorch or CuPy")
         self._owner.wait()
-        return self._interface(data=(self.host_ptr, self._owner.is_read_only))
+        return self._interface(data=(self.host_ptr, self._owner._is_read_only))
 
     def __dlpack_device__(self) -> Tuple[int, int]:
         return _CUDA, self._owner._device
 
     def __dlpack__(self, *, stream: Any = None, **options: Any) -> Any:
         """The content is complete, so no stream has to wait for it."""
-        size = self._bits // 8
-        if any(stride % size for stride in self.strides):
-            raise BufferError("the rows are not aligned to the size of a number")
+        import numpy
+
         if options.get("copy"):
             raise BufferError("a copy has to be made by the consumer")
         self._owner._use_device()
-        shape, strides = (
-            (ctypes.c_int64 * len(numbers))(*numbers)
-            for numbers in (self.shape, [stride // size for stride in self.strides]))
-        managed = _DLManagedTensor(_DLTensor(
-            self.device_ptr, _CUDA, self._owner._device, len(self.shape), _UNSIGNED, self._bits, 1,
-            ctypes.addressof(shape), ctypes.addressof(strides)), None, _delete)
-        address = ctypes.addressof(managed)
-        _exported[address] = (managed, shape, strides, self)
-        return _new_capsule(address, b"dltensor", ctypes.cast(_delete_capsule, ctypes.c_void_p))
+        # NumPy makes a tensor of an array, and keeps the base of the array, which has this
+        # plane. Only the device has to be changed: it is behind the pointer to the data.
+        base = types.SimpleNamespace(
+            __array_interface__=self._interface(data=(self.device_ptr, False)), plane=self)
+        capsule = numpy.asarray(base).__dlpack__()
+        address = _get_capsule(capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p)
+        (ctypes.c_int * 2).from_address(address)[:] = list(self.__dlpack_device__())
+        return capsule
 
 
 # --- the client --------------------------------------------------------------------
 
 
-class _Owner:
-    """A frame or a buffer of the library, which goes back when no array uses it any more.
+class _Picture:
+    """A frame or a buffer of the library, which goes back when it and its arrays are gone.
 
     :param keeper: the connection or the server, which has to live as long
     """
 
-    is_read_only = True
+    _is_read_only = True
 
-    def __init__(self, handle: Any, device: int, keeper: Any, give_back: Callable[..., None],
-                 *arguments: Any) -> None:
-        self._handle = handle
-        self._device = device
-        self._keeper = keeper
-        self.used = [False]  # whether an array was used on the device
-        self._finalizer = weakref.finalize(self, give_back, *arguments, handle, self.used)
+    def __init__(self, handle: Any, device: int, planes: Any, keeper: Any,
+                 give_back: Callable[..., None], *arguments: Any) -> None:
+        self._handle, self._device, self._planes, self._keeper = handle, device, planes, keeper
+        self._used = [False]  # whether an array was used on the device
+        self._finalizer = weakref.finalize(self, give_back, *arguments, handle, self._used)
         self._finalizer.atexit = False
 
     @property
-    def is_live(self) -> bool:
-        return self._finalizer.alive
+    def planes(self) -> List[FramePlane]:
+        """The arrays of the picture."""
+        self._live()
+        return [FramePlane(self, plane, format) for plane, format in self._planes]
 
     def _live(self) -> Any:
-        if not self.is_live:
+        if not self._finalizer.alive:
             raise ValueError("this frame was released, or this buffer was sent")
         return self._handle
 
     def _use_device(self) -> None:
         self._live()
-        self.used[0] = True
+        self._used[0] = True
 
-    def take(self) -> Any:
+    def _take(self) -> Any:
         """Returns the handle, which the caller gives back."""
         handle = self._live()
         self._finalizer.detach()
         return handle
 
     def wait(self) -> None:
-        if self.is_read_only and not lib.vkgdr_frame_invalidate(self._live()):
+        """Makes the content visible to the CPU. The device has written it already."""
+        if self._is_read_only and not lib.vkgdr_frame_invalidate(self._live()):
             raise failure()
 
 
@@ -266,7 +235,7 @@ def _known(time: int) -> Optional[int]:
     return None if time == _NO_TIME else time
 
 
-class Frame(ContextManager["Frame"]):
+class Frame(_Picture, ContextManager["Frame"]):
     """A frame of another process. It goes back when it and all arrays of it are gone,
     and the device has done the work that was queued on CUDA's default stream until then.
     """
@@ -274,7 +243,8 @@ class Frame(ContextManager["Frame"]):
     def __init__(self, handle: int, connection: Any, device: int) -> None:
         info = lib.vkgdr_frame_get_info(handle).contents
         format = info.format.contents
-        self._owner = _Owner(handle, device, connection, _release)
+        planes = list(zip(info.planes[: info.n_planes], format.planes))
+        super().__init__(handle, device, planes, connection, _release)
         self.format = _read_format(format)
         self.number: int = info.number  #: the server counts its frames from 1
         self.lost: int = info.lost  #: frames that are missing before this one
@@ -283,10 +253,6 @@ class Frame(ContextManager["Frame"]):
         self.timestamp: Optional[int] = None if info.time < 0 else info.time
         self.pts = _known(info.pts)
         self.duration = _known(info.duration)
-        self.planes = [
-            FramePlane(self._owner, info.planes[i], format.planes[i])
-            for i in range(info.n_planes)
-        ]
         #: Address on the device and size of each memory, for frames that are not video.
         self.memories = [
             (memory.device, memory.size) for memory in info.memories[: info.n_memories]
@@ -295,10 +261,6 @@ class Frame(ContextManager["Frame"]):
     def __repr__(self) -> str:
         return f"<Frame {self.number}, {self.format.name} {self.format.width}x{self.format.height}>"
 
-    def wait(self) -> None:
-        """Makes the content visible to the CPU. The device has written it already."""
-        self._owner.wait()
-
     def release(self, stream: Any = None) -> None:
         """Gives the frame back, without waiting, when the work that is queued on @stream
         has ended. Arrays of the frame must not be used afterwards.
@@ -306,11 +268,11 @@ class Frame(ContextManager["Frame"]):
         :param stream: a CUstream as a number, or a stream of PyTorch, CuPy or PyCUDA;
           by default the default stream, if an array was used on the device
         """
-        if not self._owner.is_live:
+        if not self._finalizer.alive:
             return
-        handle = self._owner.take()
+        handle = self._take()
         if stream is None:
-            _release(handle, self._owner.used)
+            _release(handle, self._used)
         elif not lib.vkgdr_frame_release_on_stream(handle, _handle_of(stream)):
             raise failure()
 
@@ -410,19 +372,16 @@ def _cancel(close: Any, server: int, buffer: Any, used: List[bool]) -> None:
         lib.vkgdr_frame_server_cancel(server, buffer)
 
 
-class FrameBuffer:
+class FrameBuffer(_Picture):
     """A buffer of a FrameServer. It goes back unsent if it is dropped."""
 
+    _is_read_only = False
+
     def __init__(self, server: "FrameServer", pointer: Any) -> None:
-        self._server = server
-        self._owner = _Owner(pointer, server._device, server, _cancel, server._finalizer,
-                             server._handle)
-        self._owner.is_read_only = False
         format = server._format
-        self.planes = [
-            FramePlane(self._owner, pointer.contents.planes[i], format.planes[i])
-            for i in range(format.n_planes)
-        ]
+        planes = list(zip(pointer.contents.planes, format.planes[: format.n_planes]))
+        super().__init__(pointer, server._device, planes, server, _cancel, server._finalizer,
+                         server._handle)
 
     def send(self, time: Optional[int] = None, stream: Any = None) -> None:
         """Sends the buffer, which must not be used afterwards. If an array of it was
@@ -431,9 +390,9 @@ class FrameBuffer:
         :param time: CLOCK_MONOTONIC in nanoseconds, by default now
         :param stream: see Frame.release()
         """
-        server, buffer = self._server._live(), self._owner.take()
+        server, buffer = self._keeper._live(), self._take()
         when = -1 if time is None else time
-        if stream is None and not self._owner.used[0]:
+        if stream is None and not self._used[0]:
             ok = lib.vkgdr_frame_server_send(server, buffer, when)
         else:
             ok = lib.vkgdr_frame_server_send_on_stream(server, buffer, when, _handle_of(stream))

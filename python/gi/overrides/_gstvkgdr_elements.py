@@ -47,6 +47,7 @@ def _guard(function: Callable[..., Any], name: str) -> Callable[..., bool]:
     return call
 
 
+@override
 class BaseTransform(GstVkgdr.BaseTransform):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -55,9 +56,6 @@ class BaseTransform(GstVkgdr.BaseTransform):
             # Only functions in Python are wrapped, not those of GI.
             if callable(function) and hasattr(function, "__code__"):
                 setattr(cls, name, _guard(function, name))
-
-
-BaseTransform = override(BaseTransform)
 
 
 def frame_arrays(frame: Any, writable: bool = False) -> Tuple[Any, ...]:

@@ -86,8 +86,7 @@ def _info(format: Format) -> Tuple[str, Any]:
 
 
 def _refuse(name: str) -> ValueError:
-    return ValueError(
-        f"the samples of {name} cannot be an array; without a format, the bytes can")
+    return ValueError(f"the samples of {name} cannot be an array; without a format, the bytes can")
 
 
 # --- video --------------------------------------------------------------------

@@ -1,49 +1,41 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Contexts and streams, used like other objects of Python.
+"""Contexts, streams, allocators, memories and mappings, used like other objects of Python.
 
-Context() and Stream(context) do the same as new(). PyGObject's own constructors would
-make empty objects. Streams of other libraries become GstVkgdr.Stream here.
+Context() and the like do the same as new(). PyGObject's own constructors would make empty
+objects. PyGObject makes all memories as objects of GStreamer's class Gst.Memory. The
+library's functions check that a memory is device memory: in C, another type of memory is
+a programming error, which is logged.
 """
 
-import threading
-from typing import Any, List, Optional, Tuple
+import ctypes
+import functools
+import operator
+from typing import Any, Optional, Tuple
 
-from ._gstvkgdr_base import GstVkgdr, integer, is_integer, override
-from ._gstvkgdr_errors import LogicError, error_of
+from ._gstvkgdr_base import Gst, GstVkgdr, override
 
-
-_thread = threading.local()  # its contexts that were pushed
-
-
-def _pushed() -> List["Context"]:
-    return _thread.__dict__.setdefault("pushed", [])
+# In PyGObject, constants of a flags type are 0.
+MAP_VKGDR = Gst.MapFlags(int(Gst.MapFlags.FLAG_LAST) << 1)
 
 
+def is_integer(value: Any) -> bool:
+    """Whether the value is an integer of Python, NumPy or another library, but not a bool."""
+    return hasattr(type(value), "__index__") and not isinstance(value, bool)
+
+
+@override
 class Context(GstVkgdr.Context):
     def __new__(cls, device: int = -1) -> "Context":
         """:param device: the number of a device, or -1 for the default one"""
-        if integer(device, "a device") < -1:
+        if operator.index(device) < -1:
             raise ValueError(f"there is no CUDA device {device}")
         return GstVkgdr.Context.new(device)
 
     def __init__(self, device: int = -1) -> None:
         pass
 
-    def push(self) -> None:
-        """Makes the CUDA context current in this thread, until pop()."""
-        super().push()
-        _pushed().append(self)
-
-    def pop(self) -> None:
-        """Undoes push() in the same thread."""
-        if not any(one is self for one in _pushed()):
-            raise error_of(LogicError, "the context has not been pushed in this thread")
-        if _pushed()[-1] is not self:
-            raise error_of(LogicError, "another context was pushed after this one: pop that first")
-        _pushed().pop()
-        super().pop()
-
     def __enter__(self) -> "Context":
+        """Makes the CUDA context current in this thread."""
         self.push()
         return self
 
@@ -56,10 +48,8 @@ class Context(GstVkgdr.Context):
 
     def __eq__(self, other: object) -> bool:
         """Contexts with the same CUDA context can use the objects of each other."""
-        return (
-            isinstance(other, GstVkgdr.Context)
-            and other.get_cuda_context() == self.get_cuda_context()
-        )
+        return (isinstance(other, GstVkgdr.Context)
+                and other.get_cuda_context() == self.get_cuda_context())
 
     def __ne__(self, other: object) -> bool:
         return not self == other  # GObject's function compares objects
@@ -72,9 +62,7 @@ class Context(GstVkgdr.Context):
         return f"<GstVkgdr.Context of device {self.get_device()}, CUcontext {handle:#x}>"
 
 
-Context = override(Context)
-
-
+@override
 class Stream(GstVkgdr.Stream):
     def __new__(cls, context: Context, handle: Optional[int] = None) -> "Stream":
         """:param handle: a CUstream of another library; without it, there is a new one"""
@@ -82,7 +70,10 @@ class Stream(GstVkgdr.Stream):
             raise TypeError(f"a GstVkgdr.Context is needed, not {type(context).__name__}")
         if handle is None:
             return GstVkgdr.Stream.new(context)
-        return _wrapped(context, handle)
+        number = operator.index(handle)
+        if number < 0:
+            raise ValueError(f"a CUstream is {number}, and cannot be negative")
+        return GstVkgdr.Stream.new_wrapped(context, number or None)
 
     def __init__(self, context: Context, handle: Optional[int] = None) -> None:
         pass
@@ -99,18 +90,6 @@ class Stream(GstVkgdr.Stream):
         return f"<GstVkgdr.Stream {self.handle:#x} of device {self.get_context().get_device()}>"
 
 
-Stream = override(Stream)
-
-
-def _wrapped(context: Context, handle: int, owner: Any = None) -> Stream:
-    number = integer(handle, "a CUstream")
-    if number < 0:
-        raise ValueError(f"a CUstream is {number}, and cannot be negative")
-    stream = GstVkgdr.Stream.new_wrapped(context, number or None)
-    stream._owner = owner
-    return stream
-
-
 def as_stream(context: Context, stream: Any) -> Stream:
     """Makes a GstVkgdr.Stream of the context for a stream of any library.
 
@@ -123,12 +102,102 @@ def as_stream(context: Context, stream: Any) -> Stream:
             raise ValueError("the stream is of another CUDA context")
         return stream
     if is_integer(stream):
-        return _wrapped(context, stream)
+        return Stream(context, stream)
     protocol = getattr(stream, "__cuda_stream__", None)
-    if protocol is not None:
-        return _wrapped(context, protocol()[1], stream)
-    for name in ("cuda_stream", "ptr", "handle"):
-        handle = getattr(stream, name, None)
-        if is_integer(handle):
-            return _wrapped(context, handle, stream)
+    handles = [protocol()[1]] if protocol is not None else [
+        getattr(stream, name, None) for name in ("cuda_stream", "ptr", "handle")]
+    for handle in filter(is_integer, handles):
+        result = Stream(context, handle)
+        result._owner = stream
+        return result
     raise TypeError(f"a {type(stream).__name__} is neither a CUDA stream nor the number of one")
+
+
+@override
+class Allocator(GstVkgdr.Allocator):
+    def __new__(cls, context: Optional["GstVkgdr.Context"] = None) -> "Allocator":
+        """Without a context, that of the default device is opened when it is needed."""
+        return GstVkgdr.Allocator.new(context)
+
+    def __init__(self, context: Optional["GstVkgdr.Context"] = None) -> None:
+        pass
+
+    def alloc(self, size: int, *params: Any, **keywords: Any) -> Gst.Memory:
+        """Allocates device memory. With params, this is Gst.Allocator.alloc(), for programs
+        that choose an allocator by its name. Without, an error tells why there is no memory.
+        """
+        if params or keywords:
+            return Gst.Allocator.alloc(self, operator.index(size), *params, **keywords)
+        return super().alloc(operator.index(size))
+
+
+@override
+class Mapping(GstVkgdr.Mapping):
+    def __enter__(self) -> "Mapping":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Unmaps the memory. Arrays and views of it must not be used any more."""
+        self.unmap()
+
+    def __len__(self) -> int:
+        return self.get_size()
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def data(self) -> memoryview:
+        """The mapped bytes of the host, which keep the mapping. They are writable if it is
+        for WRITE.
+        """
+        flags = self.get_flags()
+        if flags & MAP_VKGDR:
+            raise BufferError("the memory is mapped for the device, so the host cannot view it")
+        pointer = self.get_pointer()
+        if not pointer:
+            raise ValueError("the memory was unmapped")
+        view = memoryview(host_bytes(pointer, self.get_size(), self)).cast("B")
+        return view if flags & Gst.MapFlags.WRITE else view.toreadonly()
+
+
+def host_bytes(address: int, size: int, owner: Any) -> Any:
+    """Bytes of the host, which keep their owner: after its unmap, the content is
+    undefined, but the memory still exists.
+    """
+    data = (ctypes.c_ubyte * size).from_address(address)
+    data.owner = owner
+    return data
+
+
+# --- memory -------------------------------------------------------------------
+
+
+def _check_memory(memory: Gst.Memory) -> Gst.Memory:
+    if not GstVkgdr.is_vkgdr_memory(memory):
+        raise TypeError("the memory is not device memory, as GstVkgdr.Allocator.alloc() gives")
+    return memory
+
+
+# A memory has a length, and device memory is a number, its pointer.
+Gst.Memory.__len__ = lambda memory: memory.size
+Gst.Memory.__bool__ = lambda memory: True  # otherwise, Python would test the length
+Gst.Memory.__int__ = lambda memory: GstVkgdr.memory_get_device_pointer(_check_memory(memory))
+
+
+def _checked(name: str) -> Any:
+    function = getattr(GstVkgdr, name)
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        for value in (*args, *keywords.values()):
+            if isinstance(value, Gst.Memory):
+                _check_memory(value)
+        result = function(*args, **keywords)
+        # The address is None if the memory has none.
+        return (result or None) if name == "memory_get_host_pointer" else result
+
+    return functools.update_wrapper(call, function)
+
+
+#: All functions of the library that begin with "memory_", by name.
+checked_functions = {name: _checked(name) for name in dir(GstVkgdr) if name.startswith("memory_")}

@@ -6,31 +6,18 @@ on the device, and a queue.
 """
 
 import os
-from typing import Any, List
+from typing import Any
 
 from ._gstvkgdr_base import GLib, Gst
 
-# Frames of a source that can wait for the other sources. With 4, 16 sources of 1080p were
+# One frame of a source can wait for the other sources. With 4, 16 sources of 1080p were
 # slower: their frames did not stay in the processor's cache.
-_QUEUE = 1
+_QUEUE = "queue max-size-bytes=0 max-size-time=0 max-size-buffers=1"
 
 _END = "vkgdr-frames"  # the last element of a description
 
-# The required output of decoders: raw video in any memory.
-_RAW = "video/x-raw(ANY)"
 
-
-def make(name: str, **properties: Any) -> Gst.Element:
-    factory = Gst.ElementFactory.find(name)
-    if factory is None:
-        raise RuntimeError(f"GStreamer has no element {name} here")
-    element = factory.create(None)
-    for key, value in properties.items():
-        element.set_property(key, value)
-    return element
-
-
-def add(pipeline: Gst.Pipeline, source: Any, tensor: Gst.Element) -> None:
+def add_source(pipeline: Gst.Pipeline, source: Any, tensor: Gst.Element) -> None:
     """Adds a source and links it to a new pad of vkgdrtensor."""
     pad = tensor.request_pad_simple("sink_%u")
     text = os.fspath(source)
@@ -63,19 +50,13 @@ def _can_be_read(src: Gst.Pad, pad: Gst.Pad) -> bool:
 
 def _link(pipeline: Gst.Pipeline, src: Gst.Pad, pad: Gst.Pad) -> None:
     """Links a source of frames to a pad of vkgdrtensor."""
-    queue = make("queue", max_size_bytes=0, max_size_time=0, max_size_buffers=_QUEUE)
-    chain: List[Gst.Element] = [queue]
-    if not _can_be_read(src, pad):
-        # The converter does not convert formats that kernels can read.
-        chain = [make("videoconvert"), make("vkgdrupload"), queue]
-    for element in chain:
-        pipeline.add(element)
-    for first, second in zip(chain, chain[1:]):
-        first.link(second)
-    queue.get_static_pad("src").link(pad)
-    for element in reversed(chain):
-        element.sync_state_with_parent()
-    result = src.link(chain[0].get_static_pad("sink"))
+    # The converter does not convert formats that kernels can read.
+    convert = "" if _can_be_read(src, pad) else "videoconvert ! vkgdrupload ! "
+    chain = Gst.parse_bin_from_description(convert + _QUEUE, True)
+    pipeline.add(chain)
+    chain.get_static_pad("src").link(pad)
+    chain.sync_state_with_parent()
+    result = src.link(chain.get_static_pad("sink"))
     if result != Gst.PadLinkReturn.OK:
         _fail(src.get_parent_element(), f"the frames cannot be linked: {result.value_nick}")
 
@@ -99,14 +80,14 @@ def _add_description(pipeline: Gst.Pipeline, text: str, pad: Gst.Pad) -> None:
 
 def _add_uri(pipeline: Gst.Pipeline, uri: str, pad: Gst.Pad) -> None:
     """Links the first video stream."""
-    decoder = make("uridecodebin", uri=uri, caps=Gst.Caps.from_string(_RAW),
-                   expose_all_streams=False)
+    decoder = Gst.parse_launch("uridecodebin caps=video/x-raw(ANY) expose-all-streams=false")
+    decoder.set_property("uri", uri)
 
     def on_pad(element: Gst.Element, src: Gst.Pad) -> None:
         if not pad.is_linked():
             _link(pipeline, src, pad)
         else:  # a second video stream; if its pad is not linked, its decoder stops
-            sink = make("fakesink", sync=False, **{"async": False})
+            sink = Gst.parse_launch("fakesink sync=false async=false")
             pipeline.add(sink)
             sink.sync_state_with_parent()
             src.link(sink.get_static_pad("sink"))

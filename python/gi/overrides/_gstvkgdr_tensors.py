@@ -6,6 +6,7 @@ batches that arrive there. _gstvkgdr_sources makes the sources.
 """
 
 import atexit
+import operator
 import os
 import threading
 import weakref
@@ -14,10 +15,10 @@ from typing import Any, Iterator, List, Optional, Sequence, Tuple, Union
 from . import _gstvkgdr_arrays as arrays
 from . import _gstvkgdr_layout as layouts
 from . import _gstvkgdr_objects as objects
-from . import _gstvkgdr_sources as sources
 from ._gstvkgdr_arrays import DeviceArray
-from ._gstvkgdr_base import GLib, Gst, GstVkgdr, integer
-from ._gstvkgdr_memory import MAP_VKGDR
+from ._gstvkgdr_base import GLib, Gst, GstVkgdr
+from ._gstvkgdr_objects import MAP_VKGDR
+from ._gstvkgdr_sources import add_source
 
 # The interval in which the bus, and a signal such as Ctrl-C, are checked, in
 # nanoseconds.
@@ -121,7 +122,7 @@ def _type_name(dtype: Any) -> str:
 
 def _pair(size: Any) -> Tuple[int, int]:
     try:
-        width, height = (integer(n, "a size") for n in size)
+        width, height = (operator.index(n) for n in size)
     except (TypeError, ValueError):
         raise ValueError(f"the size is (width, height), not {size!r}") from None
     return width, height
@@ -136,27 +137,21 @@ def _list(name: str, value: Any, channels: str) -> str:
     return "<" + ",".join(repr(float(one)) for one in values) + ">"
 
 
-def _nicks(value: Any) -> List[str]:
-    """The names of all values of an enumeration, from one of its values."""
-    known = getattr(type(value), "__enum_values__", None)
-    return [one.value_nick for one in (known.values() if known else type(value))]
-
-
 def _set(element: Gst.Element, name: str, value: Any) -> None:
     """Sets a property. GObject only logs a warning about a value that is not possible."""
     spec = element.find_property(name)
     if hasattr(spec, "minimum"):
-        number = integer(value, name) if isinstance(spec.default_value, int) else float(value)
-        if not spec.minimum <= number <= spec.maximum:
+        value = operator.index(value) if isinstance(spec.default_value, int) else float(value)
+        if not spec.minimum <= value <= spec.maximum:
             raise ValueError(
                 f"{name} is a number from {spec.minimum:g} to {spec.maximum:g}, not {value!r}")
-        element.set_property(name, number)
-        return
-    text = value if isinstance(value, str) else repr(value)
-    Gst.util_set_object_arg(element, name, text)
-    found = element.get_property(name)
-    if hasattr(found, "value_nick") and found.value_nick != text:
-        raise ValueError(f"{name} is one of {', '.join(_nicks(found))}, not {text!r}")
+    elif hasattr(spec, "enum_class"):
+        kind = type(spec.default_value)
+        values = getattr(kind, "__enum_values__", None)  # of PyGObject before 3.52
+        nicks = [one.value_nick for one in (values.values() if values else kind)]
+        if value not in nicks:
+            raise ValueError(f"{name} is one of {', '.join(nicks)}, not {value!r}")
+    element.set_property(name, value)
 
 
 class TensorReader:
@@ -190,7 +185,7 @@ class TensorReader:
         all_sources: List[Any] = [source] if single else list(source)  # type: ignore
         if not all_sources:
             raise ValueError("there is no source to read")
-        if integer(queue, "queue") < 1:
+        if operator.index(queue) < 1:
             raise ValueError(f"queue is a number of batches of at least 1, not {queue}")
         width, height = (None, None) if size is None else _pair(size)
         self._stream = stream
@@ -200,39 +195,31 @@ class TensorReader:
         self._finalizer.atexit = False
         _open.add(self)
         self._ended = False
-        self._started = False
         if context is not None:
             self._pipeline.set_context(context.to_gst_context())
-        tensor = sources.make("vkgdrtensor")
+        tensor = Gst.parse_launch("vkgdrtensor")
         for name, value in {
             "width": width, "height": height, "batch": batch, "type": _type_name(dtype),
             "layout": layout, "channels": channels, "resize": resize, "filter": filter,
             "missing": missing, "scale": scale, "pad": pad,
-            "mean": None if mean is None else _list("mean", mean, channels),
-            "std": None if std is None else _list("std", std, channels),
         }.items():
             if value is not None:
                 _set(tensor, name, value)
-        self._sink = sources.make("appsink", sync=False, max_buffers=queue)
+        for name, numbers in ("mean", mean), ("std", std):
+            if numbers is not None:
+                Gst.util_set_object_arg(tensor, name, _list(name, numbers, channels))
+        self._sink = Gst.parse_launch(f"appsink sync=false max-buffers={queue}")
         for element in (tensor, self._sink):
             self._pipeline.add(element)
         tensor.link(self._sink)
         for one in all_sources:
-            sources.add(self._pipeline, one, tensor)
+            add_source(self._pipeline, one, tensor)
+        self._pipeline.set_state(Gst.State.PLAYING)
 
     def _live(self) -> Gst.Pipeline:
         if self._pipeline is None:
             raise ValueError("this reader has been closed")
         return self._pipeline
-
-    def _start(self) -> None:
-        pipeline = self._live()
-        if self._started:
-            return
-        with self._lock:  # an appsink that has not started says that it has ended
-            if not self._started:
-                pipeline.set_state(Gst.State.PLAYING)
-                self._started = True
 
     def _check(self) -> None:
         """Raises the error that an element has posted, if there is one."""
@@ -250,7 +237,7 @@ class TensorReader:
         return self
 
     def __next__(self) -> TensorBatch:
-        self._start()
+        self._live()
         with self._lock:
             while not self._ended:
                 sample = self._sink.emit("try-pull-sample", _CHECK_INTERVAL)
@@ -271,7 +258,6 @@ class TensorReader:
         position = int(float(seconds) * Gst.SECOND)
         if position < 0:
             raise ValueError(f"a time is not negative: {seconds} seconds")
-        self._start()
         pipeline = self._live()
         pipeline.get_state(_START_LIMIT)
         self._check()
