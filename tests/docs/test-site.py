@@ -20,7 +20,6 @@ sys.path.insert(0, os.path.join(ROOT, "docs", "site"))
 
 import check  # noqa: E402
 import header  # noqa: E402
-from pages import Pages  # noqa: E402
 from references import References  # noqa: E402
 
 GIR = """<?xml version="1.0"?>
@@ -86,24 +85,6 @@ class Site(unittest.TestCase):
         for name in functions + types:
             self.assertIn(name, entries)
             self.assertIn(name, entries[name].declaration)
-
-    def test_pages(self):
-        self.put("docs/x.py", "print(1)\n")
-        self.put("LICENSE", "Do what you want.\n")
-        pages = Pages(
-            self.folder, {"docs/a.md": "a", "README.md": "overview"}, {"include/k.h": "k.html"}
-        )
-        for link, expected in {
-            "[t](../README.md#p)": "[t](overview.html#p)",
-            "[t](../include/k.h)": "[t](k.html)",
-            "[`t`](../LICENSE)": "`t`",
-            "[t](missing.md)": "[t](missing.md)",
-            "![](i/p.jpg) [t](x.py)": "![](p.jpg) [t](file-x-py.html)",
-            "```\n[t](../README.md)\n```": "```\n[t](../README.md)\n```",
-        }.items():
-            self.put("docs/a.md", "<!-- SPDX x -->\n\n# A title\n\n" + link)
-            self.assertEqual(pages.page("docs/a.md").split("# A title\n\n")[1], expected)
-        self.assertEqual((pages.images, pages.shown), (["docs/i/p.jpg"], ["docs/x.py"]))
 
     def test_broken_links(self):
         self.put("b.html", '<h1 id="p">b</h1>')

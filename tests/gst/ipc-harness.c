@@ -70,8 +70,9 @@ test_end_case (void)
 /* --- frames and events --------------------------------------------------- */
 
 GstBuffer *
-test_ipc_fill (GstBuffer *buffer, guint number)
+test_ipc_new_frame (guint number)
 {
+  GstBuffer *buffer = test_exportable_buffer_new (TEST_IPC_SIZE);
   GstMapInfo map;
   guint i;
 
@@ -82,12 +83,6 @@ test_ipc_fill (GstBuffer *buffer, guint number)
   gst_buffer_unmap (buffer, &map);
   GST_BUFFER_PTS (buffer) = number * GST_MSECOND;
   return buffer;
-}
-
-GstBuffer *
-test_ipc_new_frame (guint number)
-{
-  return test_ipc_fill (test_exportable_buffer_new (TEST_IPC_SIZE), number);
 }
 
 void

@@ -64,10 +64,6 @@ void test_ipc_run (const gchar *format, ...) G_GNUC_PRINTF (1, 2);
 /* Makes frame @number, which shares its allocation with no other memory. */
 GstBuffer *test_ipc_new_frame (guint number);
 
-/* Fills @buffer with the content and the timestamp of frame @number, and
- * returns it. */
-GstBuffer *test_ipc_fill (GstBuffer *buffer, guint number);
-
 void test_ipc_push_buffer (GstBuffer *buffer);
 void test_ipc_push_event (GstEvent *event);
 

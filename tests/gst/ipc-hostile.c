@@ -3,7 +3,7 @@
  * ipc-hostile.c: tests of vkgdripcsrc with hostile servers, and of the
  * permission to connect
  *
- * A hostile server is the server of libvkgdr, with caps, tags and metas that a
+ * A hostile server is the server of libvkgdr, with caps and tags that a
  * vkgdripcsink does not send. tests/vkgdr has the tests with hostile clients,
  * and with messages of any form. ipc-metas.c has more texts and metas.
  */
@@ -122,19 +122,16 @@ TEST_LOOP (other_users, G_N_ELEMENTS (permissions))
 static const vkgdr_server_plane no_plane;
 
 /* The memory of a hostile server is that of a buffer of this process. */
-typedef struct {
-  vkgdr_server *server;
-  GstElement *client;
-  GstBuffer *buffer;
-  vkgdr_export *export;
-  gsize offset;
-} Attack;
+static vkgdr_server *server;
+static GstElement *client;
+static GstBuffer *buffer;
+static vkgdr_export *export;
+static gsize offset;
 
 static void
-set_state (Attack *self, vkgdr_frames_state state, const gchar *text)
+set_state (vkgdr_frames_state state, const gchar *text)
 {
-  fail_unless (
-      vkgdr_server_set_state (self->server, state, text, strlen (text)));
+  fail_unless (vkgdr_server_set_state (server, state, text, strlen (text)));
 }
 
 #define GOOD_CAPS \
@@ -143,7 +140,7 @@ set_state (Attack *self, vkgdr_frames_state state, const gchar *text)
 #define SIZE (64 * 48 * 4)
 
 static void
-open_attack (Attack *self)
+open_attack (void)
 {
   const vkgdr_server_params params = { .path = test_ipc_path,
     .max_buffers = 4 };
@@ -151,18 +148,18 @@ open_attack (Attack *self)
   vkgdr_fd_info info;
   gint fd;
 
-  self->server = vkgdr_server_new (&params);
-  fail_unless (self->server != NULL);
-  self->buffer = test_exportable_buffer_new (SIZE);
-  fd = gst_vkgdr_memory_export_fd (gst_buffer_peek_memory (self->buffer, 0),
-      &description, &self->offset, NULL);
+  server = vkgdr_server_new (&params);
+  fail_unless (server != NULL);
+  buffer = test_exportable_buffer_new (SIZE);
+  fd = gst_vkgdr_memory_export_fd (
+      gst_buffer_peek_memory (buffer, 0), &description, &offset, NULL);
   fail_unless (fd >= 0);
   memcpy (&info, g_bytes_get_data (description, NULL), sizeof (info));
-  self->export = vkgdr_export_new (1, fd, &info);
-  self->client = test_launch (
+  export = vkgdr_export_new (1, fd, &info);
+  client = test_launch (
       "vkgdripcsrc socket-path=%s ! fakesink sync=false", test_ipc_path);
-  gst_element_set_state (self->client, GST_STATE_PLAYING);
-  set_state (self, VKGDR_FRAMES_CAPS, GOOD_CAPS);
+  gst_element_set_state (client, GST_STATE_PLAYING);
+  set_state (VKGDR_FRAMES_CAPS, GOOD_CAPS);
 }
 
 static int
@@ -171,11 +168,10 @@ check_written (void *user_data, bool wait)
   return 1;
 }
 
-/* Sends a frame with these metas and, if @n_planes is 1, with the plane, as
- * soon as there is a client. */
+/* Sends a frame, and if @n_planes is 1, with the plane, as soon as there is a
+ * client. */
 static void
-send_frame (Attack *self, gconstpointer metas, gsize size, guint n_planes,
-    vkgdr_server_plane plane)
+send_frame (guint n_planes, vkgdr_server_plane plane)
 {
   const vkgdr_server_frame frame = { .pts = 0,
     .n_planes = n_planes,
@@ -185,47 +181,37 @@ send_frame (Attack *self, gconstpointer metas, gsize size, guint n_planes,
     .base = -1,
     .time = -1,
     .n_ranges = 1,
-    .ranges = { { self->export, self->offset, SIZE } },
-    .metas = metas,
-    .metas_size = size,
+    .ranges = { { export, offset, SIZE } },
     .check_written = check_written };
   vkgdr_server_figures figures;
 
   do {
     g_usleep (1000);
-    vkgdr_server_get_figures (self->server, &figures);
+    vkgdr_server_get_figures (server, &figures);
   } while (figures.clients == 0);
   fail_unless_equals_int (
-      vkgdr_server_send (self->server, &frame), VKGDR_SERVER_SENT);
+      vkgdr_server_send (server, &frame), VKGDR_SERVER_SENT);
 }
 
 /* Ends the client. Its stream must have ended with an error or EOS, as
  * @is_error says. */
 static void
-close_attack (Attack *self, gboolean is_error)
+close_attack (gboolean is_error)
 {
   g_autoptr (GError) error = NULL;
 
-  vkgdr_server_close (self->server);
-  error = test_play_result (self->client);
+  vkgdr_server_close (server);
+  error = test_play_result (client);
   fail_unless (
       (error != NULL) == is_error, "%s", error ? error->message : "no error");
-  gst_object_unref (self->client);
-  vkgdr_server_unref (self->server);
-  vkgdr_export_unref (self->export);
-  gst_buffer_unref (self->buffer);
+  gst_object_unref (client);
+  vkgdr_server_unref (server);
+  vkgdr_export_unref (export);
+  gst_buffer_unref (buffer);
 }
 
-/* Brackets that GStreamer's parsers would need too much stack for. */
-static gchar *
-make_deep (const gchar *start)
-{
-  g_autofree gchar *brackets = g_strnfill (30000, '<');
-
-  return g_strconcat (start, brackets, NULL);
-}
-
-/* Contents of states, and the states that may have them. */
+/* Contents of states, and the states that may have them. GStreamer's parsers
+ * would need too much stack for some. */
 static const struct {
   const gchar *text;
   gboolean is_deep;
@@ -242,37 +228,14 @@ TEST_LOOP (states, G_N_ELEMENTS (contents) * VKGDR_FRAMES_N_STATES)
 {
   guint i = __i__ / VKGDR_FRAMES_N_STATES,
         state = __i__ % VKGDR_FRAMES_N_STATES;
-  g_autofree gchar *text = contents[i].is_deep ? make_deep (contents[i].text)
-                                               : g_strdup (contents[i].text);
-  Attack attack;
+  g_autofree gchar *brackets =
+      g_strnfill (contents[i].is_deep ? 30000 : 0, '<');
+  g_autofree gchar *text = g_strconcat (contents[i].text, brackets, NULL);
 
-  open_attack (&attack);
-  set_state (&attack, state, text);
-  send_frame (&attack, NULL, 0, 0, no_plane);
-  close_attack (&attack, !(contents[i].allowed & 1 << state));
-}
-
-/* The kinds of metas, as in docs/ipc-protocol.md. */
-static const struct {
-  guint32 kind;
-  const gchar *text;
-} metas[] = {
-  { 3 /* custom */, "my-meta, a=" },
-  { 5 /* reference */, "0123456789abcdefvideo/x-raw, a=" },
-};
-
-TEST_LOOP (metas, G_N_ELEMENTS (metas))
-{
-  g_autofree gchar *text = make_deep (metas[__i__].text);
-  guint32 head[2] = { metas[__i__].kind, strlen (text) };
-  g_autoptr (GByteArray) bytes = g_byte_array_new ();
-  Attack attack;
-
-  g_byte_array_append (bytes, (const guint8 *) head, sizeof (head));
-  g_byte_array_append (bytes, (const guint8 *) text, strlen (text));
-  open_attack (&attack);
-  send_frame (&attack, bytes->data, bytes->len, 0, no_plane);
-  close_attack (&attack, TRUE);
+  open_attack ();
+  set_state (state, text);
+  send_frame (0, no_plane);
+  close_attack (!(contents[i].allowed & 1 << state));
 }
 
 /* The plane of a frame fits the format that the server sends, which is smaller
@@ -295,10 +258,9 @@ TEST_LOOP (planes, G_N_ELEMENTS (planes))
     .height = planes[__i__].height,
     .n_planes = 1,
     .planes = { { planes[__i__].width, planes[__i__].height, 4, 8 } } };
-  Attack attack;
 
-  open_attack (&attack);
-  fail_unless (vkgdr_server_set_format (attack.server, &format));
-  send_frame (&attack, NULL, 0, 1, planes[__i__].plane);
-  close_attack (&attack, planes[__i__].is_error);
+  open_attack ();
+  fail_unless (vkgdr_server_set_format (server, &format));
+  send_frame (1, planes[__i__].plane);
+  close_attack (planes[__i__].is_error);
 }

@@ -96,23 +96,44 @@ read_bytes (const guint8 *data, gsize size)
   read_metas (copy, data, size, 0);
 }
 
-/* GStreamer makes a type of the name of a custom meta. Names of types cannot
- * have all characters that names of structures can have, and names of other
- * types are left out. */
-static const gchar *const wrong_names[] = { "my:meta, x=(int)1;",
-  "GstBuffer, a=1;", "GObject, a=1;", "GstVideoMeta, a=1;", "gint, a=1;",
-  "GstVideo, a=1;" };
+/* The kinds of metas, as in docs/ipc-protocol.md. */
+#define CUSTOM_KIND 3
+#define REFERENCE_KIND 5
 
-TEST_LOOP (wrong_name, G_N_ELEMENTS (wrong_names))
+/* Metas with names of other types are left out, and other texts are refused.
+ * GStreamer makes a type of the name of a custom meta. Names of types cannot
+ * have all characters that names of structures can have. */
+static const struct {
+  guint8 kind;
+  const gchar *text;
+  gboolean is_left_out;
+  gboolean is_deep; /* GStreamer's parsers would need too much stack */
+} wrong[] = {
+  { CUSTOM_KIND, "GstBuffer, a=1;", TRUE },
+  { CUSTOM_KIND, "GObject, a=1;", TRUE },
+  { CUSTOM_KIND, "GstVideoMeta, a=1;", TRUE },
+  { CUSTOM_KIND, "gint, a=1;", TRUE },
+  { CUSTOM_KIND, "GstVideo, a=1;", TRUE },
+  { CUSTOM_KIND, "my:meta, x=(int)1;" },
+  { CUSTOM_KIND, "my-meta, a=", FALSE, TRUE },
+  { REFERENCE_KIND, "0123456789abcdefvideo/x-raw, a=", FALSE, TRUE },
+};
+
+TEST_LOOP (wrong_text, G_N_ELEMENTS (wrong))
 {
+  g_autofree gchar *brackets =
+      g_strnfill (wrong[__i__].is_deep ? 30000 : 0, '<');
+  g_autofree gchar *text = g_strconcat (wrong[__i__].text, brackets, NULL);
+  guint32 head[2] = { wrong[__i__].kind, strlen (text) };
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
   g_autoptr (GstBuffer) copy = gst_buffer_new ();
-  gsize size = strlen (wrong_names[__i__]);
-  guint8 data[64] = { 3, 0, 0, 0, size };
+  gpointer state = NULL;
 
-  memcpy (data + 8, wrong_names[__i__], size);
-  fail_unless_equals_int (read_metas (copy, data, 8 + size, 0), __i__ > 0);
+  g_byte_array_append (bytes, (const guint8 *) head, sizeof (head));
+  g_byte_array_append (bytes, (const guint8 *) text, strlen (text));
   fail_unless_equals_int (
-      gst_buffer_get_n_meta (copy, GST_VIDEO_META_API_TYPE), 0);
+      read_metas (copy, bytes->data, bytes->len, 0), wrong[__i__].is_left_out);
+  fail_unless (gst_buffer_iterate_meta (copy, &state) == NULL);
 }
 
 /* Writes metas without those that GStreamer serialises: GStreamer also reads
@@ -272,11 +293,11 @@ TEST_LOOP (crop, 2 * G_N_ELEMENTS (crops))
 {
   g_autoptr (GstBuffer) sent = gst_buffer_new ();
   g_autoptr (GstBuffer) received =
-      gst_buffer_new_allocate (NULL, 30 * 20, NULL);
+      gst_buffer_new_allocate (NULL, 32 * 20, NULL);
   GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta (sent);
   gboolean has_meta = __i__ % 2 == 0;
-  GstByteReader reader;
   g_autoptr (GByteArray) metas = NULL;
+  GstByteReader reader;
   GstVideoInfo info;
 
   gst_video_info_set_format (
@@ -286,13 +307,11 @@ TEST_LOOP (crop, 2 * G_N_ELEMENTS (crops))
   crop->width = crops[__i__ / 2].width;
   crop->height = crops[__i__ / 2].height;
   if (has_meta)
-    gst_buffer_add_video_meta_full (sent, GST_VIDEO_FRAME_FLAG_NONE,
-        GST_VIDEO_FORMAT_GRAY8, 30, 20, 1, (gsize[4]){ 0 }, (gint[4]){ 30 });
+    gst_buffer_add_video_meta (
+        sent, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 30, 20);
   metas = gst_vkgdr_ipc_metas_write (sent, MAX_METAS);
   gst_byte_reader_init (&reader, metas->data, metas->len);
   fail_unless (gst_vkgdr_ipc_metas_read (received, &info, &reader));
-  fail_unless_equals_int (
-      gst_buffer_get_video_meta (received) != NULL, has_meta);
   fail_unless_equals_int (gst_buffer_get_video_crop_meta (received) != NULL,
       crops[__i__ / 2].is_inside);
 }
@@ -465,51 +484,27 @@ TEST (many_names)
 
 /* --- tags ---------------------------------------------------------------- */
 
-static GstTagList *
-send_tags (const GstTagList *tags)
-{
-  g_autoptr (GByteArray) bytes = gst_vkgdr_ipc_tags_write (tags, G_MAXUINT32);
-  GstTagList *result;
-
-  result = gst_vkgdr_ipc_tags_read (
-      bytes->data, bytes->len, gst_tag_list_get_scope (tags));
-  return result;
-}
-
 TEST (tags)
 {
   g_autoptr (GstBuffer) picture = gst_buffer_new_allocate (NULL, 100000, NULL);
   g_autoptr (GstCaps) caps = gst_caps_from_string ("image/jpeg, width=(int)10");
   g_autoptr (GstSample) sample = gst_sample_new (picture, caps, NULL,
       gst_structure_from_string ("GstTagImageInfo, image-type=(int)1;", NULL));
-  GDate *date = g_date_new_dmy (29, 2, 2024);
+  g_autoptr (GDate) date = g_date_new_dmy (29, 2, 2024);
   g_autoptr (GstDateTime) time = gst_date_time_new_ym (2026, 11);
   g_autoptr (GstTagList) tags = gst_tag_list_new (GST_TAG_TITLE, "a=<[{ \"ä\"",
       GST_TAG_ARTIST, "one", GST_TAG_ARTIST, "two", GST_TAG_TRACK_NUMBER, 7u,
       GST_TAG_DURATION, G_GUINT64_CONSTANT (1) << 40, GST_TAG_TRACK_GAIN, -1.5,
       GST_TAG_DATE, date, GST_TAG_DATE_TIME, time, GST_TAG_IMAGE, sample, NULL);
-  g_autoptr (GstTagList) copy = NULL;
-  GstSample *image;
-  g_autofree gchar *text = NULL;
+  g_autoptr (GByteArray) bytes = gst_vkgdr_ipc_tags_write (tags, G_MAXUINT32);
+  g_autoptr (GstTagList) copy =
+      gst_vkgdr_ipc_tags_read (bytes->data, bytes->len, GST_TAG_SCOPE_GLOBAL);
+  g_autofree gchar *sent = gst_tag_list_to_string (tags), *received = NULL;
 
-  gst_tag_list_set_scope (tags, GST_TAG_SCOPE_GLOBAL);
-  copy = send_tags (tags);
   fail_unless (copy != NULL);
-  fail_unless_equals_int (gst_tag_list_n_tags (copy), 8);
+  received = gst_tag_list_to_string (copy);
+  fail_unless_equals_string (received, sent);
   fail_unless_equals_int (gst_tag_list_get_scope (copy), GST_TAG_SCOPE_GLOBAL);
-  fail_unless_equals_int (gst_tag_list_get_tag_size (copy, GST_TAG_ARTIST), 2);
-  fail_unless (gst_tag_list_get_sample (copy, GST_TAG_IMAGE, &image));
-  fail_unless_equals_int (
-      gst_buffer_get_size (gst_sample_get_buffer (image)), 100000);
-  fail_unless (gst_caps_is_equal (gst_sample_get_caps (image), caps));
-  fail_unless (
-      gst_structure_has_field (gst_sample_get_info (image), "image-type"));
-  gst_sample_unref (image);
-  gst_tag_list_remove_tag (tags, GST_TAG_IMAGE);
-  gst_tag_list_remove_tag (copy, GST_TAG_IMAGE);
-  text = gst_tag_list_to_string (copy);
-  fail_unless (gst_tag_list_is_equal (tags, copy), "%s", text);
-  g_date_free (date);
 }
 
 /* Damaged tags are refused, or have fewer tags; they never crash. */

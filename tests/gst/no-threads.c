@@ -91,6 +91,18 @@ TEST_LOOP (pipelines, G_N_ELEMENTS (cases))
   test_play (pipeline);
 }
 
+/* libvkgdr's first thread calls Vulkan. Without a window, the pipeline would be
+ * slower, and the user would not know why. */
+TEST_IF (vulkan, !test_hides_vulkan ())
+{
+  g_autoptr (GstElement) pipeline = test_launch (PIPELINE);
+
+  g_atomic_int_set (&n_until_refusal, 1);
+  test_assert_says (
+      test_play_error (pipeline), "calls Vulkan cannot be started|ulimit -u");
+  test_play (pipeline);
+}
+
 /* --- other processes ----------------------------------------------------- */
 
 TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);

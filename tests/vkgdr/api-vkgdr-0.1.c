@@ -32,22 +32,28 @@ use_memory (vkgdr_memory_t mem)
   return vkgdr_last_error () == NULL;
 }
 
+/* Prints the last error. Returns whether there is one. */
+static int
+print_error (void)
+{
+  char *error = vkgdr_last_error ();
+  int ok = error != NULL;
+
+  printf ("%s\n", error ? error : "there is no error message");
+  free (error);
+  return ok;
+}
+
 static int
 use_device (vkgdr_t g)
 {
   vkgdr_memory_t mem = vkgdr_memory_alloc (g, 4096, 0);
-  int ok = 0;
-  char *error;
+  int ok;
 
-  if (mem) {
-    ok = use_memory (mem);
-    vkgdr_memory_free (mem);
-  } else {
-    error = vkgdr_last_error ();
-    ok = error != NULL;
-    printf ("%s\n", error ? error : "there is no error message");
-    free (error);
-  }
+  if (!mem)
+    return print_error ();
+  ok = use_memory (mem);
+  vkgdr_memory_free (mem);
   return ok;
 }
 
@@ -58,21 +64,13 @@ main (void)
     VKGDR_OPEN_FORCE_NON_COHERENT_BIT, VKGDR_OPEN_REQUIRE_COHERENT_BIT };
   CUdevice device = 0;
   vkgdr_t g;
-  char *error;
   int ok = 1;
   size_t i;
 
   for (i = 0; i < sizeof (flags) / sizeof (flags[0]); i++) {
     g = vkgdr_open (device, flags[i]);
-    if (g) {
-      ok = use_device (g) && ok;
-      vkgdr_close (g);
-      continue;
-    }
-    error = vkgdr_last_error ();
-    ok = error != NULL && ok;
-    printf ("%s\n", error ? error : "there is no error message");
-    free (error);
+    ok = (g ? use_device (g) : print_error ()) && ok;
+    vkgdr_close (g);
   }
   return ok && VKGDR_OPEN_CURRENT_CONTEXT_BIT == 1
                  && VKGDR_OPEN_FORCE_NON_COHERENT_BIT == 2

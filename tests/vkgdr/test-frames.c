@@ -282,6 +282,38 @@ receive (int64_t timeout, vkgdr_frames_status status)
   return frame;
 }
 
+static int n_imports;
+
+static void *
+fake_import (void *user_data, int fd, const vkgdr_fd_info *info, char *message,
+    size_t message_size)
+{
+  uint64_t *size = malloc (sizeof (*size));
+
+  n_imports++;
+  *size = info->size;
+  return size;
+}
+
+static void
+fake_forget (void *user_data, void *object)
+{
+  n_imports--;
+  free (object);
+}
+
+/* Connects a client of libvkgdr, which imports no memory. */
+static void
+connect_frames (void)
+{
+  const vkgdr_frames_params params = {
+    .path = path, .import = fake_import, .forget = fake_forget
+  };
+
+  frames = vkgdr_frames_connect (&params);
+  ck_assert_ptr_nonnull (frames);
+}
+
 static void
 slow_work (void *is_done)
 {
@@ -335,23 +367,6 @@ TEST (streams)
   vkgdr_frames_close (frames);
   cu->cuStreamDestroy (stream);
   vkgdr_frame_server_close (source);
-}
-
-TEST (wrong_parameters)
-{
-  const vkgdr_frame_server_params params = {
-    .path = path, .format = "NV13", .width = 8, .height = 8
-  };
-  vkgdr_frames_params client = { .path = path };
-
-  ck_assert_ptr_null (vkgdr_frames_connect (&client));
-  ck_assert_int_eq (errno, ENOENT);
-  assert_error ("no process serves", path);
-  client.path = NULL;
-  ck_assert_ptr_null (vkgdr_frames_connect (&client));
-  ck_assert_int_eq (errno, EINVAL);
-  ck_assert_ptr_null (vkgdr_frame_server_open (&params));
-  assert_error ("NV13");
 }
 
 /* --- clients that do not read -------------------------------------------- */
@@ -470,37 +485,13 @@ TEST (no_descriptors_in_the_server)
   stop ();
 }
 
-static int n_imports;
-
-static void *
-fake_import (void *user_data, int fd, const vkgdr_fd_info *info, char *message,
-    size_t message_size)
-{
-  uint64_t *size = malloc (sizeof (*size));
-
-  n_imports++;
-  *size = info->size;
-  return size;
-}
-
-static void
-fake_forget (void *user_data, void *object)
-{
-  n_imports--;
-  free (object);
-}
-
 /* The error of a client that cannot get the memory tells the user why. */
 TEST (no_descriptors_in_the_client)
 {
-  const vkgdr_frames_params params = {
-    .path = path, .import = fake_import, .forget = fake_forget
-  };
   int fds[128], n;
 
   serve (VKGDR_SERVER_LEAKY_NO, 4);
-  frames = vkgdr_frames_connect (&params);
-  ck_assert_ptr_nonnull (frames);
+  connect_frames ();
   wait_for_clients (1);
   n = use_all_descriptors (fds, 128);
   send_in (memory, 0);
@@ -518,14 +509,11 @@ TEST (no_descriptors_in_the_client)
  * another one. There are other messages between them. */
 TEST (close_returns_frames)
 {
-  const vkgdr_frames_params params = {
-    .path = path, .import = fake_import, .forget = fake_forget
-  };
   vkgdr_frame_t frame;
   int i;
 
   serve (VKGDR_SERVER_LEAKY_NO, 16);
-  frames = vkgdr_frames_connect (&params);
+  connect_frames ();
   wait_for_clients (1);
   for (i = 0; i < 7; i++) {
     vkgdr_export *export = new_export ();
@@ -692,16 +680,12 @@ static int listener, accepted;
 static void
 open_session (void)
 {
-  const vkgdr_frames_params params = {
-    .path = path, .import = fake_import, .forget = fake_forget
-  };
   const vkgdr_wire_welcome welcome = { { VKGDR_WIRE_WELCOME, sizeof (welcome) },
     VKGDR_WIRE_MAGIC_BYTES, VKGDR_WIRE_VERSION, 0 };
 
   listener = vkgdr_socket_listen (path, VKGDR_FRAME_PEERS_USER);
   ck_assert_int_ge (listener, 0);
-  frames = vkgdr_frames_connect (&params);
-  ck_assert_ptr_nonnull (frames);
+  connect_frames ();
   accepted = accept (listener, NULL, NULL);
   expect (accepted, VKGDR_WIRE_HELLO);
   vkgdr_socket_send (accepted, &welcome, sizeof (welcome), -1);

@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-memory.c: tests that memory is allocated and freed, and that exactly the
- * needed ranges are flushed
+ * test-memory.c: tests that memory is allocated, exported, imported and freed;
+ * that all of its pointers lead to the same bytes; that exactly the needed
+ * ranges are flushed; and of calls that fail
  *
- * test-share.c has the tests of its bytes, and of calls that fail.
+ * The other side of an import is a second handle of this process. Tests of
+ * frames use other processes.
  */
 
 #include "util.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "memory.h"
 
 #define SIZE ((size_t) 100003) /* not a multiple of anything */
+#define DEVICE VKGDR_MEMORY_DEVICE_BIT
 
 TEST_REQUIRE (test_require_device);
 
@@ -22,19 +31,19 @@ static const struct {
   size_t size;
   uint32_t flags;
   const char *words[3];
-} refusals[] = {
+} refused[] = {
   { 0, 0, { "size is 0", "", "" } },
   { 1, 2, { "flags", "0x2", "" } },
   { (size_t) 1 << 60, 0, { "1152921504606846976", "window", "Resizable BAR" } },
 };
 
-TEST_LOOP (refusals, N_ELEMENTS (refusals))
+TEST_LOOP (refusals, N_ELEMENTS (refused))
 {
-  const char *const *words = refusals[__i__].words;
+  const char *const *words = refused[__i__].words;
   vkgdr_t g = test_open (0);
 
   ck_assert_ptr_null (
-      vkgdr_memory_alloc (g, refusals[__i__].size, refusals[__i__].flags));
+      vkgdr_memory_alloc (g, refused[__i__].size, refused[__i__].flags));
   assert_error (words[0], words[1], words[2]);
   vkgdr_memory_free (test_alloc (g, 1));
   vkgdr_close (g);
@@ -82,6 +91,421 @@ TEST (memory_may_outlive_the_handle)
   vkgdr_memory_flush (mem, 0, SIZE);
   assert_no_error ();
   test_run_threads (1, free_in_thread, mem);
+}
+
+/* --- export and import --------------------------------------------------- */
+
+/* Writes through the host pointer if there is one, and otherwise by a
+ * transfer. */
+static void
+write_bytes (vkgdr_memory_t mem, unsigned int seed)
+{
+  uint8_t *host = vkgdr_memory_get_host_ptr (mem), *bytes = malloc (SIZE);
+  const vkgdr_cuda *cu = vkgdr_driver_load ();
+
+  test_fill (bytes, SIZE, seed);
+  if (host)
+    vkgdr_copy_to_bar (host, bytes, SIZE, 0);
+  else
+    ck_assert_int_eq (
+        cu->cuMemcpyHtoD (vkgdr_memory_get_device_ptr (mem), bytes, SIZE),
+        CUDA_SUCCESS);
+  /* Such a transfer may return before it is complete. */
+  ck_assert_int_eq (cu->cuCtxSynchronize (), CUDA_SUCCESS);
+  vkgdr_memory_flush (mem, 0, SIZE);
+  assert_no_error ();
+  free (bytes);
+}
+
+/* The device reads these bytes, and the CPU, too, if there is a host pointer.
+ */
+static void
+assert_bytes (vkgdr_memory_t mem, unsigned int seed)
+{
+  uint8_t *host = vkgdr_memory_get_host_ptr (mem), *bytes = malloc (SIZE);
+
+  ck_assert_int_eq (vkgdr_driver_load ()->cuMemcpyDtoH (
+                        bytes, vkgdr_memory_get_device_ptr (mem), SIZE),
+      CUDA_SUCCESS);
+  ck_assert (test_matches (bytes, SIZE, seed));
+  vkgdr_memory_invalidate (mem, 0, SIZE);
+  assert_no_error ();
+  if (host)
+    vkgdr_copy_from_bar (bytes, host, SIZE);
+  ck_assert (test_matches (bytes, SIZE, seed));
+  free (bytes);
+}
+
+static vkgdr_memory_t
+import (vkgdr_t g, vkgdr_memory_t mem)
+{
+  vkgdr_memory_t imported;
+  vkgdr_fd_info info;
+
+  vkgdr_memory_describe_fd (mem, &info);
+  imported = vkgdr_memory_import_fd (g, vkgdr_memory_get_fd (mem), &info);
+  assert_no_error ();
+  ck_assert_ptr_nonnull (imported);
+  return imported;
+}
+
+/* The kind of memory, VKGDR_DEBUG of both sides, and which side gets a host
+ * pointer. */
+static const struct {
+  uint32_t flags;
+  const char *debug, *their_debug;
+  bool has_host, they_have_host;
+} pairs[] = {
+  { 0, "", "", true, true },
+  { 0, "", "non-coherent", true, true },
+  /* Memory of a window is device memory for a handle without one. */
+  { 0, "", "no-window", true, false },
+  { DEVICE, "", "no-window", false, false },
+  { DEVICE, "no-vulkan", "", false, false },
+};
+
+static vkgdr_t
+open_with (const char *debug)
+{
+  setenv ("VKGDR_DEBUG", debug, 1);
+  return test_open (VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
+}
+
+/* Both sides write and read the same bytes, and the import keeps them after the
+ * exporter has freed them. */
+TEST_LOOP (both_sides_share_the_bytes, N_ELEMENTS (pairs))
+{
+  vkgdr_t g = open_with (pairs[__i__].debug);
+  vkgdr_t other = open_with (pairs[__i__].their_debug);
+  vkgdr_memory_t mem, theirs;
+  vkgdr_device_info device;
+  int fds = test_count_fds ();
+
+  mem = vkgdr_memory_alloc (g, SIZE, pairs[__i__].flags);
+  if (!mem && !vkgdr_driver_is_software ()) {
+    assert_error ("device memory");
+    printf ("skipped: this driver does not export device memory\n");
+    return;
+  }
+  write_bytes (mem, 1);
+  theirs = import (other, mem);
+  ck_assert_int_eq (!!vkgdr_memory_get_host_ptr (mem), pairs[__i__].has_host);
+  ck_assert_int_eq (
+      !!vkgdr_memory_get_host_ptr (theirs), pairs[__i__].they_have_host);
+  ck_assert_uint_eq (vkgdr_memory_get_size (theirs), SIZE);
+  if (!pairs[__i__].they_have_host) {
+    ck_assert (vkgdr_memory_is_coherent (theirs));
+    ck_assert_uint_eq (vkgdr_memory_non_coherent_atom_size (theirs), 1);
+  }
+  assert_bytes (theirs, 1);
+  write_bytes (theirs, 2);
+  assert_bytes (mem, 2);
+  vkgdr_memory_free (mem);
+  assert_bytes (theirs, 2);
+
+  /* The memory counts where it was allocated. */
+  vkgdr_get_device_info (other, &device);
+  ck_assert_uint_eq (device.allocated + device.n_allocations, 0);
+  ck_assert_int_eq (vkgdr_memory_get_fd (theirs), -1);
+  assert_error ("imported", "allocated it");
+  vkgdr_memory_free (theirs);
+  ck_assert_int_eq (test_count_fds (), fds);
+  vkgdr_close (other);
+  vkgdr_close (g);
+}
+
+/* --- what is refused ----------------------------------------------------- */
+
+/* If an import is refused, the caller keeps the file descriptor, and nothing
+ * else is left. */
+static void
+assert_refused (vkgdr_t g, int fd, const vkgdr_fd_info *info, const char *word)
+{
+  int fds = test_count_fds ();
+  int maps = test_count_maps ();
+
+  ck_assert_ptr_null (vkgdr_memory_import_fd (g, fd, info));
+  assert_error (word);
+  ck_assert_int_eq (test_count_fds (), fds);
+  ck_assert_int_le (test_count_maps (), maps + 8);
+}
+
+/* What is wrong in the description of the file descriptor, or which file
+ * descriptor it is, and a word of the error. */
+enum { GOOD_FD, NO_FD, FD_WITHOUT_SIZE };
+
+static const struct {
+  uint8_t device, driver; /* change the UUIDs */
+  uint64_t size;          /* 0: the right one */
+  uint32_t flags;
+  int fd;
+  const char *word;
+} wrong[] = {
+  { .device = 1, .word = "another device" },
+  { .driver = 1, .word = "another version of the driver" },
+  { .size = UINT64_MAX, .word = "18446744073709551615 bytes" },
+  { .flags = 0x80, .word = "0x80" },
+  { .flags = DEVICE, .word = "device memory" },
+  { .fd = NO_FD, .word = "-1 is not a file descriptor" },
+  { .fd = FD_WITHOUT_SIZE, .word = "cuImportExternalMemory" },
+  { .size = 100 * SIZE, .word = "the size that" },
+};
+
+TEST_LOOP (what_does_not_fit_is_refused, N_ELEMENTS (wrong))
+{
+  vkgdr_t g = test_open (0);
+  vkgdr_memory_t mem = test_alloc (g, SIZE);
+  int fd = vkgdr_memory_get_fd (mem);
+  const int fds[] = { fd, -1, open ("/dev/null", O_RDWR) };
+  vkgdr_fd_info good, bad;
+
+  vkgdr_memory_describe_fd (mem, &good);
+  bad = good;
+  bad.device_uuid[3] ^= wrong[__i__].device;
+  bad.driver_uuid[0] ^= wrong[__i__].driver;
+  bad.flags = wrong[__i__].flags;
+  if (wrong[__i__].size)
+    bad.size = wrong[__i__].size;
+  /* Only softcuda knows the size of a descriptor. */
+  if (g->info.software || wrong[__i__].size != 100 * SIZE)
+    assert_refused (g, fds[wrong[__i__].fd], &bad, wrong[__i__].word);
+  bad = good;
+  bad.size = 0;
+  assert_refused (g, fd, &bad, "0 bytes");
+  /* A program that only knows the size can import, too. */
+  memset (good.device_uuid, 0, sizeof (good.device_uuid));
+  memset (good.driver_uuid, 0, sizeof (good.driver_uuid));
+  vkgdr_memory_free (vkgdr_memory_import_fd (g, fd, &good));
+  assert_no_error ();
+  vkgdr_memory_free (mem);
+  vkgdr_close (g);
+}
+
+TEST (a_driver_may_be_too_old_for_device_memory)
+{
+  vkgdr_t g = test_open (0);
+  vkgdr_cuda cu = *g->cu;
+
+  cu.cuMemSetAccess = NULL;
+  g->cu = &cu;
+  ck_assert_ptr_null (vkgdr_memory_alloc (g, SIZE, DEVICE));
+  assert_error ("does not export device memory", "newer driver");
+}
+
+/* --- failures ------------------------------------------------------------ */
+
+/* The life of a memory. A call fails in one of these steps. */
+enum { ALLOC, GET_FD, IMPORT, FREE, N_STEPS };
+
+#define OOM "CUDA_ERROR_OUT_OF_MEMORY"
+
+static const struct {
+  int step;
+  uint32_t flags; /* of the memory */
+  const char *call, *result, *word;
+} failures[] = {
+  { ALLOC, 0, "cuCtxGetCurrent", OOM, "cuCtx" },
+  { ALLOC, 0, "cuCtxGetDevice", OOM, "cuCtx" },
+  { ALLOC, 0, "cuImportExternalMemory", OOM, "driver version" },
+  { ALLOC, 0, "cuExternalMemoryGetMappedBuffer", OOM, "nvidia-smi" },
+  { ALLOC, 0, "vkAllocateMemory", "VK_ERROR_OUT_OF_DEVICE_MEMORY", "window" },
+  { ALLOC, 0, "vkMapMemory", "VK_ERROR_MEMORY_MAP_FAILED", "" },
+  { ALLOC, 0, "vkGetMemoryFdKHR", "VK_ERROR_TOO_MANY_OBJECTS", "ulimit" },
+  { GET_FD, 0, "vkGetMemoryFdKHR", "VK_ERROR_TOO_MANY_OBJECTS", "ulimit" },
+  { IMPORT, 0, "cuCtxGetCurrent", OOM, "cuCtx" },
+  { IMPORT, 0, "cuImportExternalMemory", OOM, "" },
+  { IMPORT, 0, "cuExternalMemoryGetMappedBuffer", OOM, "" },
+  { IMPORT, 0, "vkAllocateMemory", "VK_ERROR_OUT_OF_DEVICE_MEMORY", "" },
+  { IMPORT, 0, "vkMapMemory", "VK_ERROR_MEMORY_MAP_FAILED", "" },
+  { FREE, 0, "cuMemFree", OOM, "stay in use" },
+  { FREE, 0, "cuDestroyExternalMemory", OOM, "stay in use" },
+  { FREE, 0, "cuCtxPushCurrent", OOM, "before the CUDA context" },
+  { ALLOC, DEVICE, "cuMemGetAllocationGranularity", OOM, "nvidia-smi" },
+  { ALLOC, DEVICE, "cuMemCreate", OOM, "nvidia-smi" },
+  { ALLOC, DEVICE, "cuMemAddressReserve", OOM, "nvidia-smi" },
+  { ALLOC, DEVICE, "cuMemMap", OOM, "nvidia-smi" },
+  { ALLOC, DEVICE, "cuMemSetAccess", OOM, "nvidia-smi" },
+  { GET_FD, DEVICE, "cuMemExportToShareableHandle", OOM, "ulimit" },
+  { IMPORT, DEVICE, "cuMemImportFromShareableHandle", OOM, "same driver" },
+  { IMPORT, DEVICE, "cuMemMap", OOM, "nvidia-smi" },
+  /* A driver's file descriptor has no size, but mapping fails. */
+  { IMPORT, DEVICE, "cuMemMap", "CUDA_ERROR_INVALID_VALUE", "has this size" },
+  { FREE, DEVICE, "cuMemUnmap", OOM, "stay in use" },
+  { FREE, DEVICE, "cuMemAddressFree", OOM, "stay in use" },
+  { FREE, DEVICE, "cuMemRelease", OOM, "stay in use" },
+};
+
+/* The memory of this handle, its file descriptor, and the import. */
+typedef struct {
+  vkgdr_t g;
+  vkgdr_memory_t mem, imported;
+  int fd;
+} Life;
+
+static bool
+do_step (Life *self, int step, uint32_t flags)
+{
+  vkgdr_fd_info info;
+
+  switch (step) {
+  case ALLOC:
+    self->mem = vkgdr_memory_alloc (self->g, SIZE, flags);
+    return self->mem != NULL;
+  case GET_FD:
+    self->fd = vkgdr_memory_get_fd (self->mem);
+    return self->fd >= 0;
+  case IMPORT:
+    vkgdr_memory_describe_fd (self->mem, &info);
+    self->imported = vkgdr_memory_import_fd (self->g, self->fd, &info);
+    return self->imported != NULL;
+  default:
+    vkgdr_memory_free (self->imported);
+    return false;
+  }
+}
+
+/* Makes a call of the driver fail; NULL: none. */
+static void
+let_fail (vkgdr_t g, const char *call, const char *result)
+{
+  char spec[128] = "";
+  bool is_vulkan = call && call[0] == 'v';
+
+  if (call && !is_vulkan)
+    snprintf (spec, sizeof (spec), "%s:1:%s", call, result);
+  test_fail (spec[0] ? spec : NULL);
+  test_fail_vulkan (g, is_vulkan ? call : NULL);
+}
+
+/* What must be balanced when a step has failed. Addresses are counted by
+ * calls. */
+typedef struct {
+  int fds, maps;
+  uint64_t allocated;
+  long addresses;
+} Balance;
+
+static Balance
+get_balance (vkgdr_t g)
+{
+  return (Balance){ test_count_fds (), test_count_maps (),
+    atomic_load (&g->allocated),
+    (long) test_count_calls ("cuMemAddressReserve")
+        - (long) test_count_calls ("cuMemAddressFree") };
+}
+
+/* The call and its error are named, the failure leaves nothing, and the next
+ * attempt succeeds. Freeing goes on. */
+TEST_LOOP (calls_fail, N_ELEMENTS (failures))
+{
+  const char *call = failures[__i__].call;
+  uint32_t flags = failures[__i__].flags;
+  Balance before, after;
+  Life life = { NULL };
+  CUcontext context;
+  int step;
+
+  if (!test_use_software_device ())
+    return;
+  life.g = test_open (0);
+  life.g->has_budget = true; /* an error of the window asks for it */
+  for (step = 0; step < failures[__i__].step; step++)
+    ck_assert (do_step (&life, step, flags));
+  if (strcmp (call, "cuCtxPushCurrent") == 0)
+    life.g->cu->cuCtxPopCurrent (&context);
+  before = get_balance (life.g);
+  let_fail (life.g, call, failures[__i__].result);
+  ck_assert (!do_step (&life, step, flags));
+  assert_error (failures[__i__].result, failures[__i__].word,
+      strncmp (call, "cuCtx", 5) ? call : "cuCtx");
+  let_fail (life.g, NULL, NULL);
+  after = get_balance (life.g);
+  if (step < FREE) {
+    ck_assert_int_eq (after.fds, before.fds);
+    ck_assert_int_le (after.maps, before.maps + 1);
+    ck_assert_int_eq (after.addresses,
+        before.addresses + (strcmp (call, "cuMemAddressReserve") == 0));
+    for (; step < FREE; step++)
+      ck_assert (do_step (&life, step, flags));
+    vkgdr_memory_free (life.imported);
+    assert_no_error ();
+  }
+  vkgdr_memory_free (life.mem);
+  ck_assert_uint_eq (atomic_load (&life.g->allocated), 0);
+  vkgdr_close (life.g);
+}
+
+/* Errors of freeing do not hide the cause. */
+TEST (the_first_error_counts)
+{
+  vkgdr_t g;
+
+  if (!test_use_software_device ())
+    return;
+  g = test_open (0);
+  test_fail ("cuExternalMemoryGetMappedBuffer:1:CUDA_ERROR_MAP_FAILED,"
+             "cuDestroyExternalMemory:1:CUDA_ERROR_LAUNCH_FAILED");
+  ck_assert_ptr_null (vkgdr_memory_alloc (g, SIZE, 0));
+  assert_error ("cuExternalMemoryGetMappedBuffer", "CUDA_ERROR_MAP_FAILED");
+  test_fail (NULL);
+  vkgdr_close (g);
+}
+
+/* --- many imports -------------------------------------------------------- */
+
+static void
+alloc_and_import (void *g)
+{
+  vkgdr_memory_t mem = test_alloc (g, SIZE);
+
+  vkgdr_memory_free (import (g, mem));
+  vkgdr_memory_free (mem);
+}
+
+TEST (many_leave_nothing)
+{
+  vkgdr_t g = test_open (0);
+
+  test_leaves_nothing (90, alloc_and_import, g);
+  vkgdr_close (g);
+}
+
+/* A copy of the file descriptor, as another process would have it, or -1. Its
+ * position is changed after each call of lseek64(). */
+static int theirs = -1;
+
+/* Lavapipe calls this function instead of libc's. */
+__attribute__ ((visibility ("default"))) off64_t
+lseek64 (int fd, off64_t offset, int whence)
+{
+  off64_t position = syscall (SYS_lseek, fd, offset, whence);
+
+  if (theirs >= 0)
+    syscall (SYS_lseek, theirs, 7, SEEK_SET);
+  return position;
+}
+
+/* Copies of a file descriptor share one position. lavapipe sets the position
+ * and then reads, so another process can change the position in between. */
+TEST (another_process_imports_meanwhile)
+{
+  vkgdr_t g = test_open (0);
+  vkgdr_memory_t mem = test_alloc (g, SIZE), imported;
+  int fd = vkgdr_memory_get_fd (mem);
+  vkgdr_fd_info info;
+
+  write_bytes (mem, 1);
+  vkgdr_memory_describe_fd (mem, &info);
+  theirs = fcntl (fd, F_DUPFD_CLOEXEC, 0);
+  imported = vkgdr_memory_import_fd (g, fd, &info);
+  assert_no_error ();
+  close (theirs);
+  theirs = -1;
+  ck_assert_ptr_nonnull (imported);
+  assert_bytes (imported, 1);
+  vkgdr_memory_free (imported);
+  vkgdr_memory_free (mem);
+  vkgdr_close (g);
 }
 
 /* --- flushes ------------------------------------------------------------- */
@@ -224,38 +648,25 @@ gone (void)
   ck_abort_msg ("a function of Vulkan is no longer mapped");
 }
 
-static PFN_vkAllocateMemory really_allocate;
-static VkDeviceMemory left_over[2];
-static size_t n_left_over;
-
-static VKAPI_ATTR VkResult VKAPI_CALL
-allocate_and_remember (VkDevice device, const VkMemoryAllocateInfo *info,
-    const VkAllocationCallbacks *callbacks, VkDeviceMemory *memory)
-{
-  VkResult result = really_allocate (device, info, callbacks, memory);
-
-  ck_assert_uint_lt (n_left_over, N_ELEMENTS (left_over));
-  left_over[n_left_over++] = *memory;
-  return result;
-}
-
 /* Frees memory in the same way as an exit handler that is called after the exit
  * handlers of the drivers. */
 TEST (freeing_after_the_driver_touches_nothing)
 {
   vkgdr_device_info info;
+  VkDeviceMemory left_over[2];
   vkgdr_memory_t mem, last;
   vkgdr_vk vk;
   vkgdr_t g;
+  int i;
 
   if (!test_use_software_device ())
     return;
   g = test_open (0);
   vk = g->vk;
-  really_allocate = vk.AllocateMemory;
-  g->vk.AllocateMemory = allocate_and_remember;
   mem = test_alloc (g, SIZE);
   last = test_alloc (g, SIZE);
+  left_over[0] = mem->vk_memory;
+  left_over[1] = last->vk_memory;
   g->vk.UnmapMemory = (PFN_vkUnmapMemory) gone;
   g->vk.FreeMemory = (PFN_vkFreeMemory) gone;
   g->vk.DestroyDevice = (PFN_vkDestroyDevice) gone;
@@ -266,7 +677,7 @@ TEST (freeing_after_the_driver_touches_nothing)
   vkgdr_close (g);
   vkgdr_memory_free (last);
   test_fail (NULL);
-  while (n_left_over > 0)
-    vk.FreeMemory (vk.device, left_over[--n_left_over], NULL);
+  for (i = 0; i < 2; i++)
+    vk.FreeMemory (vk.device, left_over[i], NULL);
   vk.DestroyDevice (vk.device, NULL);
 }

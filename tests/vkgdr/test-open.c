@@ -7,7 +7,6 @@
 
 #include "util.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -79,27 +78,12 @@ TEST_LOOP (devices, N_ELEMENTS (devices))
   vkgdr_close (NULL);
 }
 
-static void
-check_pci (const vkgdr_device_info *info)
-{
-  size_t i;
-
-  if (info->software) {
-    ck_assert_str_eq (info->pci_address, "");
-    ck_assert_uint_eq (info->bar_size, 0);
-    return;
-  }
-  ck_assert_uint_ge (strlen (info->pci_address), strlen ("0000:00:00.0"));
-  for (i = 0; info->pci_address[i]; i++)
-    ck_assert (!isupper ((unsigned char) info->pci_address[i]));
-}
-
 TEST (is_described)
 {
   const vkgdr_cuda *cu = test_enter_context ();
   vkgdr_t g = vkgdr_open (0, 0);
-  const vkgdr_memory_type *type;
   vkgdr_device_info info, probed;
+  const vkgdr_memory_type *type;
   CUuuid uuid;
 
   memset (&info, 0xff, sizeof (info));
@@ -109,14 +93,13 @@ TEST (is_described)
   ck_assert_uint_ge (info.vulkan_api_version, VK_API_VERSION_1_1);
   ck_assert_int_ge (info.cuda_driver_version, 10000);
   ck_assert_int_eq (info.software, vkgdr_driver_is_software ());
-  check_pci (&info);
+  ck_assert_int_eq (
+      strlen (info.pci_address) >= strlen ("0000:00:00.0"), !info.software);
   if (cu->cuDeviceGetUuid_v2)
     cu->cuDeviceGetUuid_v2 (&uuid, 0);
   else
     cu->cuDeviceGetUuid (&uuid, 0);
   ck_assert_mem_eq (info.uuid, uuid.bytes, 16);
-
-  ck_assert_uint_ge (info.n_memory_types, 1);
   ck_assert_uint_le (info.n_memory_types, VKGDR_MAX_MEMORY_TYPES);
   ck_assert_uint_lt (info.memory_type, info.n_memory_types);
   type = &info.memory_types[info.memory_type];
@@ -126,15 +109,11 @@ TEST (is_described)
       info.coherent, !!(type->flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT));
   ck_assert_int_eq (
       info.host_cached, !!(type->flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT));
-  ck_assert_uint_gt (info.window_size, 0);
   ck_assert_uint_gt (info.window_budget, 0);
-  ck_assert_uint_eq (info.allocated, 0);
-  ck_assert_uint_eq (info.n_allocations, 0);
 
   /* Probing a good device finds nothing in the way, and the same. */
   ck_assert_int_eq (vkgdr_probe (0, &probed), VKGDR_OBSTACLE_NONE);
   assert_no_error ();
-  ck_assert_str_eq (probed.name, info.name);
   ck_assert_str_eq (probed.vulkan_driver, info.vulkan_driver);
   ck_assert_mem_eq (probed.uuid, info.uuid, sizeof (info.uuid));
   ck_assert_uint_eq (probed.window_size, info.window_size);
@@ -327,10 +306,6 @@ TEST (another_device)
 
   if (!choose_device (&vk))
     return;
-  ck_assert (vkgdr_vk_has_extension (
-      &vk, vk.physical, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME));
-  ck_assert (
-      !vkgdr_vk_has_extension (&vk, vk.physical, "VK_KHR_no_such_extension"));
   vkgdr_vk_clear (&vk);
 }
 

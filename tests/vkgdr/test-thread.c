@@ -6,8 +6,6 @@
 
 #include "util.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -21,44 +19,7 @@
 
 #define SIZE 65536
 
-/* --- threads that cannot be started -------------------------------------- */
-
-static bool refuses_threads;
-
-/* Replaces the function of libc. */
-int
-pthread_create (pthread_t *thread, const pthread_attr_t *attributes,
-    void *(*function) (void *), void *data)
-{
-  static int (*real) (
-      pthread_t *, const pthread_attr_t *, void *(*) (void *), void *);
-
-  if (refuses_threads)
-    return EAGAIN;
-  if (!real)
-    *(void **) &real = dlsym (RTLD_NEXT, "pthread_create");
-  return real (thread, attributes, function, data);
-}
-
 TEST_REQUIRE (test_require_device);
-
-TEST (no_thread_is_an_error)
-{
-  vkgdr_t g;
-
-  test_enter_context ();
-  refuses_threads = true;
-  ck_assert_ptr_null (vkgdr_open (0, 0));
-  assert_error ("cannot be started", "ulimit -u");
-  /* The window is optional, but a device without it would be slower, and the
-   * caller would not know why. */
-  ck_assert_ptr_null (vkgdr_open (0, VKGDR_OPEN_WINDOW_OPTIONAL_BIT));
-  assert_error ("cannot be started");
-  refuses_threads = false;
-  g = vkgdr_open (0, 0);
-  assert_no_error ();
-  vkgdr_close (g);
-}
 
 static void
 get_signals (void *data)

@@ -18,29 +18,27 @@
 /* The exit status that automake and Meson take for a skipped test. */
 #define EXIT_SKIP 77
 
-/* Tries to open a device. Returns an exit status: skipped if the machine has no
- * device, which is not an error of the library. */
+/* Looks for a device. Returns an exit status: skipped if the machine has none,
+ * which is not an error of the library. */
 static int
 try_device (void)
 {
-  static const char *const missing[] = { "install NVIDIA's driver",
-    "mesa-vulkan-drivers", "libvulkan1" };
-  vkgdr_t g = vkgdr_open (0, 0);
-  char *error = vkgdr_last_error ();
-  int status = EXIT_FAILURE;
-  size_t i;
+  vkgdr_device_info info;
+  char *error;
 
-  if (g)
-    status = EXIT_SUCCESS;
-  vkgdr_close (g);
-  for (i = 0; error && i < sizeof (missing) / sizeof (missing[0]); i++) {
-    if (strstr (error, missing[i]))
-      status = EXIT_SKIP;
+  switch (vkgdr_probe (0, &info)) {
+  case VKGDR_OBSTACLE_NONE:
+    return EXIT_SUCCESS;
+  case VKGDR_OBSTACLE_CUDA_DRIVER:
+  case VKGDR_OBSTACLE_VULKAN_LOADER:
+  case VKGDR_OBSTACLE_VULKAN_DRIVER:
+    error = vkgdr_last_error ();
+    fprintf (stderr, "%s\n", error);
+    free (error);
+    return EXIT_SKIP;
+  default:
+    return EXIT_FAILURE;
   }
-  if (status != EXIT_SUCCESS)
-    fprintf (stderr, "%s\n", error ? error : "there is no error message");
-  free (error);
-  return status;
 }
 
 /* Tries in a child, because a process that forks the tests must not load a
