@@ -5,11 +5,13 @@
  *
  *   nvcc --cubin [OPTION…] [-o FILE] FILE.cu
  *   nvcc --fatbin [OPTION…] [-o FILE] FILE.cu
+ *   nvcc --ptx [OPTION…] [-o FILE] FILE.cu
  *   nvcc --preprocess [OPTION…] FILE.cu
  *   nvcc --version
  *
- * The image is FILE.cubin or FILE.fatbin. The preprocessed source is standard
- * output. Options that concern the host's compiler or a GPU are ignored.
+ * The image is FILE.cubin, FILE.fatbin or FILE.ptx. The preprocessed source is
+ * standard output. Options that concern the host's compiler or a GPU are
+ * ignored.
  *
  * Compiles with libnvrtc.so.13, which is in the folder of this program. The
  * preprocessor is that of the host's C++ compiler.
@@ -224,6 +226,8 @@ count_ignored (const char *argument)
     "--generate-code ", "-Xcompiler ", "--compiler-options ", "-ccbin ",
     "--compiler-bindir " };
 
+  if (strncmp (argument, "-l", 2) == 0 && strcmp (argument, "-lineinfo") != 0)
+    return 1; /* a library */
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     size_t size = strcspn (names[i], " ");
     int has_value = names[i][size] == ' ';
@@ -259,6 +263,8 @@ read_argument (command *c, int n, char **arguments, int *i)
   else if (strcmp (argument, "--fatbin") == 0
            || strcmp (argument, "-fatbin") == 0)
     set_compile (c, ".fatbin");
+  else if (strcmp (argument, "--ptx") == 0 || strcmp (argument, "-ptx") == 0)
+    set_compile (c, ".ptx");
   else if (strcmp (argument, "--preprocess") == 0
            || strcmp (argument, "-E") == 0)
     c->action = PREPROCESS;
@@ -288,7 +294,8 @@ main (int argc, char **argv)
   }
   if (c.action == NOTHING || c.source == NULL)
     return fail (
-        "only --cubin, --fatbin, --preprocess and --version are known here",
+        "only --cubin, --fatbin, --ptx, --preprocess and --version are known "
+        "here",
         "");
   if (c.action == PREPROCESS)
     return preprocess (&c);

@@ -56,6 +56,7 @@ typedef struct scanner {
   const char *end;
   scope scopes[MAX_DEPTH];
   int depth;
+  bool has_shared; /* the source has shared memory */
   lockstep locksteps[MAX_LOCKSTEP];
   int n_locksteps;
   int n_places;      /* at which a warp waits for its lanes */
@@ -343,9 +344,9 @@ rewrite_space (scanner *s)
 
 /* ---- volatile memory ---- */
 
-/* Older kernels exchange data within a warp through volatile memory, and expect
- * the lanes to run in lock-step. A GPU runs them so as long as they do not
- * diverge. So every use of a variable of a function that is declared as
+/* Older kernels exchange data within a warp through volatile shared memory, and
+ * expect the lanes to run in lock-step. A GPU runs them so as long as they do
+ * not diverge. So every use of a variable of a function that is declared as
  * `volatile T *name` or `volatile T name[…]` waits for the other lanes. */
 
 /* Called after `volatile`. Finds the name of such a variable, and the sign
@@ -382,7 +383,7 @@ note_volatile (scanner *s)
   lockstep *l = &s->locksteps[s->n_locksteps];
   char sign;
 
-  if (s->n_locksteps == MAX_LOCKSTEP
+  if (!s->has_shared || s->n_locksteps == MAX_LOCKSTEP
       || !find_volatile (s->at, end_of_head (s), &l->name, &sign))
     return;
   l->depth = s->depth + (sign == ')' || sign == ',');
@@ -711,6 +712,7 @@ rt_scan_run (rt_scan *scan, const rt_text *preprocessed)
   s.scan = scan;
   s.end = preprocessed->data + preprocessed->size;
   s.at = user != NULL ? user + strlen (RT_USER_CODE) : preprocessed->data;
+  s.has_shared = strstr (s.at, "__shared__") != NULL;
   put (&s, preprocessed->data,
       (user != NULL ? user : preprocessed->data) - preprocessed->data);
   while ((t = next_token (&s)).kind != TOKEN_END) {

@@ -149,8 +149,9 @@ run_nvcc (const char *folder, const char *option, char **output)
 {
   char *nvcc = g_build_filename (g_getenv ("SOFTCUDA_DIR"), "nvcc", NULL);
   char *source = g_build_filename (folder, "a.cu", NULL);
-  char *command = g_strjoin (" ", nvcc, option, "-DX=12345 --keep -O3", source,
-      "-Xptxas -v -Xcompiler -fPIC -code=sm_90 -rdc=true -m64", NULL);
+  char *command =
+      g_strjoin (" ", nvcc, option, "-DX=12345 --keep -O3 -lcudadevrt", source,
+          "-Xptxas -v -Xcompiler -fPIC -code=sm_90 -rdc=true -m64", NULL);
   char **arguments = g_strsplit (command, " ", -1);
   int status;
 
@@ -165,30 +166,35 @@ run_nvcc (const char *folder, const char *option, char **output)
 
 START_TEST (test_nvcc)
 {
+  static const char *const kinds[] = { "cubin", "fatbin", "ptx" };
   char *folder = g_dir_make_tmp ("softcuda-test-XXXXXX", NULL);
   char *source = g_build_filename (folder, "a.cu", NULL);
-  char *image = g_build_filename (folder, "a.cubin", NULL);
   char *output;
-  char *content;
-  CUmodule module;
 
   ck_assert (g_file_set_contents (source,
       "extern \"C\" __global__ void k (int *out) { *out = X; }\n", -1, NULL));
   ck_assert_int_eq (run_nvcc (folder, "--preprocess", &output), 0);
   ck_assert (strstr (output, "*out = 12345;") != NULL);
   g_free (output);
-  ck_assert_int_eq (run_nvcc (folder, "--cubin", NULL), 0);
-  ck_assert (g_file_get_contents (image, &content, NULL, NULL));
-  ok (cu.cuModuleLoadData (&module, content));
-  find (module, "k");
-  ok (cu.cuModuleUnload (module));
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    char *option = g_strconcat ("--", kinds[i], NULL);
+    char *image = g_strconcat (folder, "/a.", kinds[i], NULL);
+    char *content;
+    CUmodule module;
+
+    ck_assert_int_eq (run_nvcc (folder, option, NULL), 0);
+    ck_assert (g_file_get_contents (image, &content, NULL, NULL));
+    ok (cu.cuModuleLoadData (&module, content));
+    find (module, "k");
+    ck_assert_int_eq (g_remove (image), 0);
+    g_free (content);
+    g_free (image);
+    g_free (option);
+  }
   ck_assert (g_file_set_contents (source, "nonsense;\n", -1, NULL));
   ck_assert_int_ne (run_nvcc (folder, "--cubin", NULL), 0);
   ck_assert_int_eq (g_remove (source), 0);
-  ck_assert_int_eq (g_remove (image), 0);
   ck_assert_int_eq (g_rmdir (folder), 0);
-  g_free (content);
-  g_free (image);
   g_free (source);
   g_free (folder);
 }

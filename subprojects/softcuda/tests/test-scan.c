@@ -54,9 +54,13 @@ START_TEST (test_finds_volatile_memory)
       "void g (const T<3> volatile *__restrict__ b, int c)\n"
       "{ volatile int d, a[2], *e; b += x.b + x->b - X::b;\n"
       "  { int volatile *a = (volatile int *) b; a [1] = 0; } a[1] = d; }\n"
-      "void h (int *b) { *b = sizeof (volatile int *); }\n";
+      "void h (int *b) { *b = sizeof (volatile int *); }\n"
+      "__shared__ int s;\n";
   rt_scan result;
 
+  scan (source, strlen (source) - 18, &result); /* no shared memory */
+  ck_assert (strstr (result.text.data, "lockstep") == NULL);
+  rt_scan_clear (&result);
   scan (source, strlen (source), &result);
   ck_assert_str_eq (result.text.data,
       "volatile int *a; void f (volatile int *b, volatile float c[]);\n"
@@ -65,7 +69,8 @@ START_TEST (test_finds_volatile_memory)
       "x.b + x->b - X::b;\n"
       "  { int volatile *a = (volatile int *) softcuda_lockstep<2> (b); "
       "softcuda_lockstep<3> (a) [1] = 0; } a[1] = d; }\n"
-      "void h (int *b) { *b = sizeof (volatile int *); }\n");
+      "void h (int *b) { *b = sizeof (volatile int *); }\n"
+      "thread_local int s;\n");
   rt_scan_clear (&result);
 }
 END_TEST;
