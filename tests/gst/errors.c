@@ -103,26 +103,15 @@ TEST (memory_of_another_kind)
 
 /* --- machines without something ------------------------------------------ */
 
-static const struct {
-  const gchar *environment, *reason, *remedy;
-} missing_windows[] = {
-  { "VKGDR_VULKAN_LIBRARY=/nonexistent/libvulkan.so.1", "no Vulkan loader",
-      "libvulkan1" },
-  { "VK_DRIVER_FILES=/nonexistent/icd.json "
-    "VK_ICD_FILENAMES=/nonexistent/icd.json",
-      "Vulkan found no driver", "icd" },
-  { "VKGDR_DEBUG=no-window", "host-visible", "Resizable BAR" },
-};
-
 /* Pipelines work, and the context describes why there is no window. */
-TEST_LOOP (no_window, G_N_ELEMENTS (missing_windows))
+TEST (no_window)
 {
   g_autoptr (GstVkgdrContext) context = NULL;
   g_autoptr (GstStructure) description = NULL;
   gboolean has_window = TRUE;
 
   g_unsetenv ("VKGDR_DEBUG");
-  test_set_environment (missing_windows[__i__].environment);
+  test_set_environment ("VKGDR_VULKAN_LIBRARY=/nonexistent/libvulkan.so.1");
   assert_works ();
   context = test_context_new ();
   description = gst_vkgdr_context_describe (context);
@@ -130,20 +119,9 @@ TEST_LOOP (no_window, G_N_ELEMENTS (missing_windows))
       gst_structure_get_boolean (description, "has-window", &has_window));
   fail_if (has_window);
   test_assert_contains (gst_structure_get_string (description, "window-reason"),
-      missing_windows[__i__].reason);
-  test_assert_contains (gst_structure_get_string (description, "window-remedy"),
-      missing_windows[__i__].remedy);
-}
-
-/* A pool that is larger than the window is slower, but works. */
-TEST (full_window)
-{
-  g_autoptr (GstElement) pipeline = NULL;
-
-  g_setenv ("VKGDR_DEBUG", "bar=4M", TRUE);
-  pipeline = test_launch (
-      SIZED ("RGBA", 1920, 1080) " ! cudafilter ! queue ! vkgdrdownload" SINK);
-  test_play (pipeline);
+      "no Vulkan loader");
+  test_assert_contains (
+      gst_structure_get_string (description, "window-remedy"), "libvulkan1");
 }
 
 TEST (software_is_told)

@@ -48,20 +48,21 @@ plane_rows (const GstVideoInfo *info, gint plane)
   return GST_VIDEO_INFO_COMP_HEIGHT (info, comp[0]);
 }
 
-FrameLayout
-frame_layout (const GstVideoInfo *info, gboolean padded)
+/* Returns @info, or the same with additional padding. */
+static GstVideoInfo
+layout_of (const GstVideoInfo *info, gboolean padded)
 {
-  FrameLayout l = { .size = padded ? PAD_FRONT : 0, .meta = padded };
+  GstVideoInfo l = *info;
   guint i;
 
+  if (!padded)
+    return l;
+  l.size = PAD_FRONT;
   for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
-    l.stride[i] =
-        GST_VIDEO_INFO_PLANE_STRIDE (info, i) + (padded ? PAD_ROW : 0);
-    l.offset[i] = padded ? l.size : GST_VIDEO_INFO_PLANE_OFFSET (info, i);
+    l.stride[i] += PAD_ROW;
+    l.offset[i] = l.size;
     l.size += (gsize) l.stride[i] * plane_rows (info, i);
   }
-  if (!padded)
-    l.size = GST_VIDEO_INFO_SIZE (info);
   return l;
 }
 
@@ -90,7 +91,7 @@ frame_noise (const GstVideoInfo *info)
 /* Copies the samples from a frame of the default layout to one of @l, or
  * back. */
 static void
-copy_frame (const GstVideoInfo *info, const FrameLayout *l, guint8 *plain,
+copy_frame (const GstVideoInfo *info, const GstVideoInfo *l, guint8 *plain,
     guint8 *laid_out, gboolean to_plain)
 {
   guint i;
@@ -127,40 +128,43 @@ frame_memory_new (GstVkgdrContext *context, const guint8 *data, gsize size)
 }
 
 GstBuffer *
-frame_new (GstVkgdrContext *context, const GstVideoInfo *info,
-    const FrameLayout *l, guint8 *plain)
+frame_new (GstVkgdrContext *context, const GstVideoInfo *info, gboolean padded,
+    guint8 *plain)
 {
+  GstVideoInfo l = layout_of (info, padded);
   GstBuffer *buffer = gst_buffer_new ();
-  g_autofree guint8 *data = g_malloc (l->size);
+  g_autofree guint8 *data = g_malloc (l.size);
 
-  memset (data, GUARD, l->size);
+  memset (data, GUARD, l.size);
   if (plain)
-    copy_frame (info, l, plain, data, FALSE);
-  gst_buffer_append_memory (buffer, frame_memory_new (context, data, l->size));
-  if (l->meta)
+    copy_frame (info, &l, plain, data, FALSE);
+  gst_buffer_append_memory (buffer, frame_memory_new (context, data, l.size));
+  if (padded)
     gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
-        GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INFO_WIDTH (info),
-        GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_N_PLANES (info),
-        (gsize *) l->offset, (gint *) l->stride);
+        GST_VIDEO_INFO_FORMAT (info), l.width, l.height,
+        GST_VIDEO_INFO_N_PLANES (info), l.offset, l.stride);
   return buffer;
 }
 
-guint8 *
-frame_read (const GstVideoInfo *info, const FrameLayout *l, GstBuffer *buffer)
+/* Returns the samples in the default layout. The caller frees them. Fails the
+ * test if a byte of the additional padding has changed. */
+static guint8 *
+frame_read (const GstVideoInfo *info, gboolean padded, GstBuffer *buffer)
 {
+  GstVideoInfo l = layout_of (info, padded);
   guint8 *plain = frame_alloc (info);
   GstMapInfo map;
   guint i;
   gint y;
 
   fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
-  fail_unless_equals_int (map.size, l->size);
-  copy_frame (info, l, plain, map.data, TRUE);
-  for (i = 0; l->meta && i < PAD_FRONT; i++)
+  fail_unless_equals_int (map.size, l.size);
+  copy_frame (info, &l, plain, map.data, TRUE);
+  for (i = 0; padded && i < PAD_FRONT; i++)
     test_check_byte (i, map.data[i], GUARD);
-  for (i = 0; l->meta && i < GST_VIDEO_INFO_N_PLANES (info); i++)
+  for (i = 0; padded && i < GST_VIDEO_INFO_N_PLANES (info); i++)
     for (y = 0; y < plane_rows (info, i) * PAD_ROW; y++) {
-      gsize end = l->offset[i] + (gsize) (y / PAD_ROW + 1) * l->stride[i];
+      gsize end = l.offset[i] + (gsize) (y / PAD_ROW + 1) * l.stride[i];
       gsize at = end - 1 - y % PAD_ROW;
 
       test_check_byte (at, map.data[at], GUARD);
@@ -208,19 +212,17 @@ frame_through (GstVkgdrKernel *kernel, const GstVideoInfo *in_info,
     guint8 *plain, gboolean in_padded, const GstVideoInfo *out_info,
     gboolean out_padded, gboolean in_place, const GstStructure *params)
 {
-  FrameLayout in_layout = frame_layout (in_info, in_padded);
-  FrameLayout out_layout = frame_layout (out_info, out_padded);
   g_autoptr (GstBuffer) in =
-      frame_new (frame_context, in_info, &in_layout, plain);
+      frame_new (frame_context, in_info, in_padded, plain);
   g_autoptr (GstBuffer) out =
       in_place ? gst_buffer_ref (in)
-               : frame_new (frame_context, out_info, &out_layout, NULL);
+               : frame_new (frame_context, out_info, out_padded, NULL);
   GError *error = NULL;
 
   GST_BUFFER_PTS (in) = FRAME_TIME;
   frame_run (kernel, frame_stream, in, in_info, out, out_info, params, &error);
   g_assert_no_error (error);
-  return frame_read (out_info, &out_layout, out);
+  return frame_read (out_info, out_padded, out);
 }
 
 GstVkgdrKernel *

@@ -20,18 +20,6 @@ extern GstVkgdrStream *frame_stream;
 void frame_setup (void);
 void frame_teardown (void);
 
-/* The layout of a frame in its buffer. */
-typedef struct {
-  gsize offset[GST_VIDEO_MAX_PLANES];
-  gint stride[GST_VIDEO_MAX_PLANES];
-  gsize size;
-  gboolean meta;
-} FrameLayout;
-
-/* Returns GStreamer's default layout, or a layout with additional padding in
- * front of the frame and behind each row. */
-FrameLayout frame_layout (const GstVideoInfo *info, gboolean padded);
-
 /* Returns a frame of the default layout, which is always the same for a format
  * and a size. The caller frees it. */
 guint8 *frame_noise (const GstVideoInfo *info);
@@ -40,15 +28,10 @@ GstMemory *frame_memory_new (
     GstVkgdrContext *context, const guint8 *data, gsize size);
 
 /* Returns a buffer with the samples of @plain (nullable), a frame of the
- * default layout. The additional padding has a value that frame_read ()
- * checks. */
+ * default layout. The buffer has this layout, or additional padding in front of
+ * the frame and behind each row. */
 GstBuffer *frame_new (GstVkgdrContext *context, const GstVideoInfo *info,
-    const FrameLayout *l, guint8 *plain);
-
-/* Returns the samples in the default layout. The caller frees them. Fails the
- * test if a byte of the additional padding has changed. */
-guint8 *frame_read (
-    const GstVideoInfo *info, const FrameLayout *l, GstBuffer *buffer);
+    gboolean padded, guint8 *plain);
 
 /* Launches a kernel as an element does. @in and @out may be the same buffer. */
 gboolean frame_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,

@@ -90,7 +90,7 @@ change (GRand *random, GByteArray *data)
 /* Calls @use with changed copies of @seed. Each is in a block of memory of
  * exactly its size, so that a sanitizer sees an access beyond its end. */
 static void
-fuzz (const guint8 *seed, gsize seed_size, guint n_cases, guint number,
+fuzz (gconstpointer seed, gsize seed_size, guint n_cases, guint number,
     FuzzUse use)
 {
   gint64 end = g_get_monotonic_time () + TIME_LIMIT;
@@ -198,7 +198,7 @@ use_as_entry (const guint8 *data, gsize size)
 static void
 fuzz_text (const gchar *text, guint n_cases, guint number, FuzzUse use)
 {
-  fuzz ((const guint8 *) text, strlen (text), n_cases, number, use);
+  fuzz (text, strlen (text), n_cases, number, use);
 }
 
 TEST (sources)
@@ -232,7 +232,7 @@ TEST (images)
   fuzz (fatbin, sizeof (fatbin), N_CASES, n++, use_as_image);
   /* Any ELF file is good enough. */
   fail_unless (g_file_get_contents ("/proc/self/exe", &elf, &size, NULL));
-  fuzz ((guint8 *) elf, MIN (size, 8192), N_CASES / 2, n++, use_as_image);
+  fuzz (elf, MIN (size, 8192), N_CASES / 2, n++, use_as_image);
   g_free (elf);
   for (effect = gst_effects_list (); effect->name; effect++) {
     g_autoptr (GBytes) image = gst_effect_get_image (effect);
@@ -265,7 +265,7 @@ TEST (cache_entries)
   gst_vkgdr_cache_store ("a key", image);
   cache_entry = g_strdup_printf ("%s/%s.image", folder, hash);
   fail_unless (g_file_get_contents (cache_entry, &data, &size, NULL));
-  fuzz ((guint8 *) data, size, N_CASES, 300, use_as_entry);
+  fuzz (data, size, N_CASES, 300, use_as_entry);
   g_unlink (cache_entry);
   fail_unless (g_rmdir (folder) == 0);
   g_free (cache_entry);

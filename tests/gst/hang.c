@@ -23,12 +23,6 @@ is_hung (void)
   return gst_vkgdr_health_is_hung (gst_vkgdr_context_get_health (test_context));
 }
 
-static void
-wait_until_hung (gboolean hung)
-{
-  test_wait_for (is_hung () == hung);
-}
-
 /* --- a kernel that fails ------------------------------------------------- */
 
 /* Begins a kernel of @stream, and waits until it has exceeded its limit. */
@@ -39,7 +33,7 @@ begin_overdue (GstVkgdrStream *stream)
 
   gst_vkgdr_stream_set_kernel_timeout (stream, LIMIT);
   launch = gst_vkgdr_launch_begin (stream, "endless", NULL);
-  wait_until_hung (TRUE);
+  test_wait_for (is_hung ());
   return launch;
 }
 
@@ -62,7 +56,7 @@ TEST_LOOP (failure_ends_the_hang, G_N_ELEMENTS (failures))
   gst_vkgdr_launch_end (begin_overdue (stream), TRUE);
   gst_vkgdr_fence_unref (gst_vkgdr_stream_record (stream, NULL));
   test_make_calls_fail (failures[__i__]);
-  wait_until_hung (FALSE);
+  test_wait_for (!is_hung ());
   test_make_calls_fail (NULL);
 
   /* The first error of the stream counts. */
@@ -76,7 +70,7 @@ TEST (failed_launch_ends_the_hang)
   g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
 
   gst_vkgdr_launch_end (begin_overdue (stream), FALSE);
-  wait_until_hung (FALSE);
+  test_wait_for (!is_hung ());
 }
 
 #define HANG "a kernel does not end"

@@ -285,6 +285,34 @@ TEST_LOOP (streams_wait_instead_of_threads, G_N_ELEMENTS (uploads))
     g_thread_join (opener);
 }
 
+/* A consumer may work as GStreamer's own CUDA elements do: it maps the frame,
+ * launches a kernel on a stream that the library does not know, unmaps the
+ * frame and frees it at once. The frame is kept until the kernel has ended. */
+TEST_LOOP (readers_on_unknown_streams_keep_the_frame, 2)
+{
+  g_autofree gchar *launch =
+      g_strdup_printf ("vkgdrupload access=%s ! capsfilter caps=" CUDA,
+          __i__ ? "staged" : "direct");
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
+  g_autoptr (GstHarness) h = harness_new (launch);
+  GstBuffer *buffer = gst_harness_create_buffer (h, SIZE);
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0); /* the pool's */
+  gint done = FALSE;
+  GstMapInfo map;
+
+  buffer = gst_harness_push_and_pull (h, fill_frame (buffer, 0));
+  fail_unless (gst_vkgdr_is_cuda_memory (gst_buffer_peek_memory (buffer, 0)));
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ | GST_MAP_VKGDR));
+  test_gate_delay (stream, 0, &done);
+  gst_buffer_unmap (buffer, &map);
+  gst_buffer_unref (buffer);
+  fail_if (gst_vkgdr_memory_is_idle (memory));
+  fail_if (test_gate_was_missed ());
+  test_gate_set (TRUE);
+  test_wait_for (gst_vkgdr_memory_is_idle (memory));
+  fail_unless (g_atomic_int_get (&done));
+}
+
 /* The device is busy for a long time with work on another stream. When
  * GStreamer's converter has released a frame, the library does not wait for the
  * whole device. __i__ is 0 for VkgdrMemory, and 1 for foreign memory. */

@@ -6,7 +6,7 @@
 #ifndef __TEST_NVCODEC_H__
 #define __TEST_NVCODEC_H__
 
-#include "util.h"
+#include "table.h"
 
 G_BEGIN_DECLS
 

@@ -9,7 +9,6 @@
 #include <glib/gstdio.h>
 #include <gst/check/gstcheck.h>
 #include <gst/vkgdr/vkgdr.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,7 +20,6 @@
 #include "kernel/file.h"
 #include "kernel/image.h"
 #include "kernel/options.h"
-#include "kernel/shortage.h"
 #include "kernel/source.h"
 
 /* The size of a source, which is many times that of usual kernels, and the
@@ -345,36 +343,4 @@ TEST (unknown_options_are_refused)
         "%s", wrong[i]);
     g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
   }
-}
-
-/* --- shortages ----------------------------------------------------------- */
-
-/* Returns the explanation while a resource is limited to nothing. The caller
- * frees it. Each check of the test writes a file, so nothing is checked while
- * the limit holds. */
-static gchar *
-explain_without (int resource)
-{
-  struct rlimit before, none = { 0, 0 };
-  gboolean ok;
-  gchar *text;
-
-  fail_unless (getrlimit (resource, &before) == 0);
-  none.rlim_max = before.rlim_max;
-  ok = setrlimit (resource, &none) == 0;
-  text = gst_vkgdr_shortage_explain ();
-  ok = setrlimit (resource, &before) == 0 && ok;
-  fail_unless (ok);
-  return text;
-}
-
-TEST (shortages_are_named)
-{
-  g_autofree gchar *none = gst_vkgdr_shortage_explain ();
-  g_autofree gchar *files = explain_without (RLIMIT_NOFILE);
-  g_autofree gchar *space = explain_without (RLIMIT_FSIZE);
-
-  fail_unless_equals_string (none, "");
-  test_assert_contains (files, "no file descriptors left");
-  test_assert_contains (space, "no space left");
 }

@@ -121,6 +121,41 @@ test_push (GstHarness *h, gconstpointer data, gsize size, gsize out_size)
   return out;
 }
 
+GByteArray *
+test_frame_rows (GstBuffer *buffer, const GstVideoInfo *info)
+{
+  GByteArray *rows = g_byte_array_new ();
+  GstVideoFrame frame;
+  gint y;
+  guint p;
+
+  fail_unless (gst_video_frame_map (&frame, info, buffer, GST_MAP_READ));
+  for (p = 0; p < GST_VIDEO_FRAME_N_PLANES (&frame); p++) {
+    gint components[GST_VIDEO_MAX_COMPONENTS];
+
+    gst_video_format_info_component (info->finfo, p, components);
+    for (y = 0; y < GST_VIDEO_INFO_COMP_HEIGHT (info, components[0]); y++)
+      g_byte_array_append (rows,
+          (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&frame, p)
+              + y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p),
+          gst_vkgdr_video_info_get_row_size (info, p));
+  }
+  gst_video_frame_unmap (&frame);
+  return rows;
+}
+
+void
+test_assert_same (GByteArray *got, GByteArray *expected)
+{
+  guint i;
+
+  fail_unless_equals_int (got->len, expected->len);
+  for (i = 0; i < got->len; i++)
+    test_check_byte (i, got->data[i], expected->data[i]);
+  g_byte_array_unref (got);
+  g_byte_array_unref (expected);
+}
+
 /* --- errors and queries -------------------------------------------------- */
 
 void

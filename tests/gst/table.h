@@ -68,6 +68,12 @@ typedef struct {
 
 void test_check_query (const TestQuery *row);
 
+/* Returns the rows of all planes of a frame, without padding. */
+GByteArray *test_frame_rows (GstBuffer *buffer, const GstVideoInfo *info);
+
+/* Fails the test unless the bytes are the same. Frees both. */
+void test_assert_same (GByteArray *got, GByteArray *expected);
+
 /* Plays to the end, and stops. Returns how many warnings and infos contain
  * @parts (see test_contains ()) in their text or their details. */
 guint test_play_count (GstElement *pipeline, const gchar *parts);

@@ -28,10 +28,6 @@ WAYS = ("direct", "staged", "dma", "copied", "peer", "untouched")
 NAME = re.compile(r"\{(\w+)\}")
 
 
-class Failure(Exception):
-    """A pipeline has failed."""
-
-
 class Result(NamedTuple):
     """The output of a pipeline: a digest of each buffer, or of a whole stream; the
     number of bytes and of buffers; and how the bytes came to vkgdrupload.
@@ -55,7 +51,7 @@ def missing(case: Case) -> List[str]:
 def raise_errors(bus: Gst.Bus) -> None:
     message = bus.pop_filtered(Gst.MessageType.ERROR)
     if message:
-        raise Failure(str(message.parse_error()))
+        raise RuntimeError(str(message.parse_error()))
 
 
 def play_to_the_end(pipeline: Gst.Pipeline) -> None:
@@ -65,7 +61,7 @@ def play_to_the_end(pipeline: Gst.Pipeline) -> None:
     )
     pipeline.set_state(Gst.State.NULL)
     if not message or message.type != Gst.MessageType.EOS:
-        raise Failure(str(message.parse_error() if message else "no end"))
+        raise RuntimeError(str(message.parse_error() if message else "no end"))
 
 
 def push_frames(source: Gst.Element) -> None:
@@ -152,7 +148,7 @@ class Runner:
             whole.update(data)
             digests.append(hashlib.sha256(data).hexdigest())
         if not is_endless and not sink.get_property("eos"):
-            raise Failure("the stream did not end")
+            raise RuntimeError("the stream did not end")
         stats = upload.get_property("stats") if upload else None
         ways = {way: stats.get_uint64("bytes-" + way)[1] for way in WAYS} if stats else {}
         return Result([whole.hexdigest()] if is_stream else digests, len(digests), size, ways)
