@@ -14,13 +14,13 @@
 #include "info.h"
 
 /* A machine with NVIDIA's driver, and a good device with a window of 24 GiB. */
-#define MACHINE "{'nvidia-kernel-driver': <true>, 'settings': <@a{ss} {}>}"
-#define DEVICE \
-  "{'name': <'NVIDIA GPU'>, 'pci-address': <'0000:01:00.0'>," \
-  " 'compute-mode': <'default'>, 'memory-size': <int64 0x600000000>," \
-  " 'has-window': <true>, 'window-size': <int64 0x600000000>," \
-  " 'window-free': <int64 0x600000000>, 'coherent': <true>," \
-  " 'obstacle': <'none'>, 'trial': <'passed'>}"
+#define GOOD \
+  "'nvidia-kernel-driver': <true>, 'name': <'NVIDIA GPU'>," \
+  " 'pci-address': <'0000:01:00.0'>, 'compute-mode': <'default'>," \
+  " 'memory-size': <int64 0x600000000>, 'has-window': <true>," \
+  " 'window-size': <int64 0x600000000>, 'coherent': <true>," \
+  " 'window-free': <int64 0x600000000>, 'obstacle': <'none'>," \
+  " 'trial': <'passed'>"
 
 #define NONE "<@ms nothing>"
 #define OBSTACLE(what) \
@@ -32,12 +32,12 @@
 #define EXCLUSIVE "'compute-mode': <'exclusive-process'>"
 #define SOFTWARE "'software': <true>, 'host-compiler': <'c++'>"
 
-/* Other facts, the level with all findings, words of the remedy (NULL: there is
- * none), and words of the text. */
+/* Facts that differ, the level with all findings, words of the remedy (NULL:
+ * there is none), and words of the text. */
 static const struct {
   const gchar *facts, *findings, *remedy, *text;
 } cases[] = {
-  { "", "ready:", NULL,
+  { "'software': <false>", "ready:", NULL,
       "ready: the CPU writes directly into 24 GiB of the GPU's memory" },
   /* the window */
   { "'window-size': <int64 0xf600000>", "limited: small-window",
@@ -101,17 +101,19 @@ static const struct {
       "at a time; the window is not coherent" },
 };
 
-/* Returns: (transfer full) */
+/* Returns: (transfer full): the last one of several members with a name counts.
+ */
 static JsonObject *
-make_facts (const gchar *text)
+make_facts (const gchar *good, const gchar *others)
 {
-  GVariant *facts =
-      g_variant_parse (G_VARIANT_TYPE_VARDICT, text, NULL, NULL, NULL);
+  gchar *text = g_strdup_printf ("@a{sv} {%s, %s}", good, others);
+  GVariant *facts = g_variant_parse (NULL, text, NULL, NULL, NULL);
   JsonNode *node = json_gvariant_serialize (facts);
   JsonObject *object = json_node_dup_object (node);
 
   json_node_unref (node);
   g_variant_unref (facts);
+  g_free (text);
   return object;
 }
 
@@ -124,10 +126,10 @@ add_finding (JsonArray *findings, guint i, JsonNode *finding, gpointer text)
 
 GST_START_TEST (test_case)
 {
-  gchar *facts = g_strdup_printf ("{%s}", cases[__i__].facts);
-  JsonObject *machine = make_facts (MACHINE), *device = make_facts (DEVICE);
-  JsonObject *probe = make_facts (facts);
-  JsonObject *verdict = info_judge (machine, probe, device);
+  JsonObject *device = make_facts (GOOD, cases[__i__].facts);
+  JsonObject *report = make_facts ("'settings': <@a{sv} {}>", "'wsl': <false>");
+  JsonObject *probe = json_object_new ();
+  JsonObject *verdict = info_judge (report, probe, device);
   GString *found =
       g_string_new (json_object_get_string_member (verdict, "level"));
   const gchar *remedy =
@@ -147,9 +149,8 @@ GST_START_TEST (test_case)
   g_string_free (found, TRUE);
   json_object_unref (verdict);
   json_object_unref (probe);
+  json_object_unref (report);
   json_object_unref (device);
-  json_object_unref (machine);
-  g_free (facts);
 }
 
 GST_END_TEST;

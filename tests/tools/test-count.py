@@ -59,30 +59,27 @@ class Counts(unittest.TestCase):
         self.folder = folder.name
 
     def check(self, line, words, *command):
-        """The exit status shows whether all tests have passed. Returns the lines of the
-        output."""
+        """The exit status shows whether all tests have passed. Returns the output's lines."""
         run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                              encoding="utf-8", timeout=60, check=False)
-        lines = run.stdout.splitlines()
-        self.assertEqual(lines[-1], line, run.stdout)
         passed = " 0 failed" in line and not line.startswith("0 passed")
         self.assertEqual(run.returncode, 0 if passed else 1, run.stdout)
+        self.assertEqual(run.stdout.splitlines()[-1], line, run.stdout)
         self.assertIn(words, run.stdout)
-        return lines
+        return run.stdout.splitlines()
 
-    def count(self, line, words, tests):
+    def count(self, line, words, *tests):
         log = os.path.join(self.folder, "testlog.json")
+        names = "name", "result", "stdout", "starttime", "duration"
         with open(log, "w", encoding="utf-8") as file:
-            for name, result, text, *times in tests:
-                start, duration = times or (0, 0)
-                file.write(json.dumps({"name": name, "result": result, "stdout": text,
-                                       "starttime": start, "duration": duration}) + "\n")
+            for test in tests:
+                file.write(json.dumps(dict(zip(names, (*test, 0, 0)))) + "\n")
         return self.check(line, words, sys.executable, f"{ROOT}/scripts/count-tests.py", log)
 
     def test_logs_of_meson(self):
-        for line, words, *tests in LOGS:
-            with self.subTest(tests=tests):
-                self.count(line, words, tests)
+        for row in LOGS:
+            with self.subTest(row=row):
+                self.count(*row)
 
     def test_installed_tests(self):
         for number, (line, words, *programs) in enumerate(PROGRAMS):
@@ -98,20 +95,19 @@ class Counts(unittest.TestCase):
                 self.check(line, words, os.path.join(folder, "run"))
 
     def test_time_of_the_run_is_from_the_first_start_to_the_last_end(self):
-        lines = self.count("12 passed, 0 failed, 0 skipped", "", [
-            ("p:gst / a", "OK", PASSED, 1000.0, 90.0), ("p:gst / b", "OK", PASSED, 1010.0, 115.5)])
+        lines = self.count("12 passed, 0 failed, 0 skipped", "", (
+            "p:gst / a", "OK", PASSED, 1000.0, 90.0), ("p:gst / b", "OK", PASSED, 1010.0, 115.5))
         self.assertEqual(lines[0], "The tests took 2 min 5 s; the slowest 2 of 2:")
-        self.assertEqual(lines[1].split(), ["1", "min", "55", "s", "gst", "/", "b"])
-        self.assertEqual(lines[2].split(), ["1", "min", "30", "s", "gst", "/", "a"])
+        self.assertEqual(lines[1].split(), "1 min 55 s gst / b".split())
+        self.assertEqual(lines[2].split(), "1 min 30 s gst / a".split())
 
     def test_ten_of_many(self):
         tests = [(f"p:x / t{i}", "OK", PASSED, 5.0, float(i)) for i in range(1, 21)]
-        lines = self.count("120 passed, 0 failed, 0 skipped", "the slowest 10 of 20", tests)
+        lines = self.count("120 passed, 0 failed, 0 skipped", "the slowest 10 of 20", *tests)
         names = [line.split()[-1] for line in lines[1:-2]]
         self.assertEqual(names, [f"t{i}" for i in range(20, 10, -1)])
         self.assertIn("74%", lines[-2])  # 155 of 210 seconds
-        self.assertEqual(self.count("0 passed, 0 failed, 0 skipped", "", []),
-                         ["0 passed, 0 failed, 0 skipped"])
+        self.assertEqual(len(self.count("0 passed, 0 failed, 0 skipped", "")), 1)
 
 
 if __name__ == "__main__":

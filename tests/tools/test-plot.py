@@ -75,7 +75,7 @@ class Program(unittest.TestCase):
 
     def test_same_file_gives_same_bytes(self):
         results = load_saved()
-        results["memory"], results["pipelines"][1:] = [], []
+        results["memory"], results["pipelines"] = [], results["pipelines"][:1]
         path = self.folder / "results.json"
         path.write_text(json.dumps(results), encoding="utf-8")
         self.plot(path, self.folder)
@@ -139,11 +139,9 @@ class Readable(unittest.TestCase):
                     if common is not None and min(common.width, common.height) > 1:
                         self.fail(f'{name}: "{text}" covers "{other}"')
 
-    def test_saved(self):
-        self.check(load_saved())
-
-    def test_several_streams(self):
+    def test_saved_and_several_streams(self):
         results = load_saved()
+        self.check(results)
         cases = [c for c in results["pipelines"] if c["section"] == "streams"]
         # The last one was not measured with the largest number of streams.
         cases[-1]["variants"][-1] = {"id": "x", "label": "x", "error": "out of memory"}

@@ -58,24 +58,19 @@ set_text (JsonObject *object, const gchar *member, const gchar *text)
   take_text (object, member, g_strdup (text));
 }
 
+/* @format is that of a GVariant: "mt" and "mb" take whether the value is known,
+ * and the value. */
 static void
-set_number (
-    JsonObject *object, const gchar *member, gboolean known, guint64 value)
+set (JsonObject *object, const gchar *member, const gchar *format, ...)
 {
-  if (known)
-    json_object_set_int_member (object, member, value);
-  else
-    json_object_set_null_member (object, member);
-}
+  GVariant *value;
+  va_list values;
 
-static void
-set_boolean (
-    JsonObject *object, const gchar *member, gboolean known, gboolean value)
-{
-  if (known)
-    json_object_set_boolean_member (object, member, value);
-  else
-    json_object_set_null_member (object, member);
+  va_start (values, format);
+  value = g_variant_ref_sink (g_variant_new_va (format, NULL, &values));
+  va_end (values);
+  json_object_set_member (object, member, json_gvariant_serialize (value));
+  g_variant_unref (value);
 }
 
 /* --- the machine ---------------------------------------------------------- */
@@ -318,14 +313,14 @@ add_window (JsonObject *facts, const vkgdr_device_info *info, gboolean staged)
   gboolean known = info->window_size > 0;
   guint64 used = info->window_usage, budget = info->window_budget;
 
-  set_boolean (facts, "has-window", known || staged, known);
-  set_number (facts, "window-size", known, info->window_size);
-  set_number (facts, "window-free", known, MAX (budget, used) - used);
-  set_number (facts, "window-budget", known, budget);
-  set_number (facts, "window-usage", known, used);
-  set_boolean (facts, "coherent", known, info->coherent);
-  set_boolean (facts, "host-cached", known, info->host_cached);
-  set_number (facts, "memory-type", known, info->memory_type);
+  set (facts, "has-window", "mb", known || staged, known);
+  set (facts, "window-size", "mt", known, info->window_size);
+  set (facts, "window-free", "mt", known, MAX (budget, used) - used);
+  set (facts, "window-budget", "mt", known, budget);
+  set (facts, "window-usage", "mt", known, used);
+  set (facts, "coherent", "mb", known, info->coherent);
+  set (facts, "host-cached", "mb", known, info->host_cached);
+  set (facts, "memory-type", "mu", known, info->memory_type);
 }
 
 static void
@@ -338,7 +333,7 @@ add_info (JsonObject *facts, const vkgdr_device_info *info)
   json_object_set_boolean_member (facts, "software", info->software);
   take_text (facts, "uuid", format_uuid (info->uuid));
   set_text (facts, "pci-address", info->pci_address);
-  set_number (facts, "bar-size", info->bar_size > 0, info->bar_size);
+  set (facts, "bar-size", "mt", info->bar_size > 0, info->bar_size);
   set_text (facts, "vulkan-driver", info->vulkan_driver);
   json_object_set_array_member (
       facts, "memory-types", describe_memory_types (info));
@@ -350,30 +345,24 @@ add_info (JsonObject *facts, const vkgdr_device_info *info)
              : NULL);
 }
 
-/* Returns: 0 if it is not known. */
-static gint
-ask_cuda (const Device *self, CUdevice_attribute attribute)
-{
-  int value = 0;
-
-  self->cu->cuDeviceGetAttribute (&value, attribute, self->number);
-  return value;
-}
-
-/* Data that only CUDA has. */
+/* Data that only CUDA has. What it does not tell stays 0. */
 static void
 add_cuda (const Device *self, gboolean software)
 {
-  guint mode = ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
-  gint major = ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-  gint minor = ask_cuda (self, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  int mode = 0, major = 0, minor = 0;
   size_t memory = 0;
-  gboolean known =
-      self->cu->cuDeviceTotalMem (&memory, self->number) == CUDA_SUCCESS;
 
-  set_number (self->facts, "memory-size", known && memory > 0, memory);
+  self->cu->cuDeviceGetAttribute (
+      &mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, self->number);
+  self->cu->cuDeviceGetAttribute (
+      &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, self->number);
+  self->cu->cuDeviceGetAttribute (
+      &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, self->number);
+  self->cu->cuDeviceTotalMem (&memory, self->number);
+  set (self->facts, "memory-size", "mt", memory > 0, (guint64) memory);
   set_text (self->facts, "compute-mode",
-      mode < G_N_ELEMENTS (compute_modes) ? compute_modes[mode] : "unknown");
+      mode < (int) G_N_ELEMENTS (compute_modes) ? compute_modes[mode]
+                                                : "unknown");
   take_text (self->facts, "compute-capability",
       major > 0 && !software ? g_strdup_printf ("%d.%d", major, minor) : NULL);
 }

@@ -170,28 +170,19 @@ static const Remedy remedies[] = {
 /* --- facts ---------------------------------------------------------------- */
 
 /* The objects whose members are facts. NULL ends the list. */
-typedef JsonObject *Facts[6];
-
-/* Returns: (nullable): NULL if the fact is null. */
-static JsonNode *
-find (Facts facts, const gchar *name)
-{
-  JsonNode *node = NULL;
-  guint i;
-
-  for (i = 0; facts[i] && !node; i++)
-    node = json_object_get_member (facts[i], name);
-  return node && JSON_NODE_HOLDS_VALUE (node) ? node : NULL;
-}
+typedef JsonObject *Facts[5];
 
 /* Returns: (nullable) (transfer full): the text of a fact, NULL if it is null
  * or false. */
 static gchar *
 fact (Facts facts, const gchar *name)
 {
-  JsonNode *node = find (facts, name);
+  JsonNode *node = NULL;
+  guint i;
 
-  if (!node)
+  for (i = 0; facts[i] && !node; i++)
+    node = json_object_get_member (facts[i], name);
+  if (!node || !JSON_NODE_HOLDS_VALUE (node))
     return NULL;
   switch (json_node_get_value_type (node)) {
   case G_TYPE_BOOLEAN:
@@ -201,14 +192,6 @@ fact (Facts facts, const gchar *name)
   default:
     return json_node_dup_string (node);
   }
-}
-
-static gint64
-size_of (Facts facts, const gchar *name)
-{
-  JsonNode *node = find (facts, name);
-
-  return node ? json_node_get_int (node) : 0;
 }
 
 static gboolean
@@ -234,25 +217,29 @@ applies (Facts facts, const gchar *when)
   return result;
 }
 
-/* Returns: (transfer full): facts that follow from others. */
-static JsonObject *
-derive (Facts facts)
+static gint64
+size_of (JsonObject *device, const gchar *member)
 {
-  JsonObject *result = json_object_new ();
-  gint64 size = size_of (facts, "window-size");
-  gint64 left = size_of (facts, "window-free");
-  gint64 half = size_of (facts, "memory-size") / 2;
+  return json_object_get_int_member_with_default (device, member, 0);
+}
+
+/* Adds facts that follow from others. */
+static void
+derive (Facts facts, JsonObject *device, JsonObject *probe)
+{
+  gint64 size = size_of (device, "window-size");
+  gint64 left = size_of (device, "window-free");
+  gboolean software = applies (facts, "software");
 
   json_object_set_boolean_member (
-      result, "small", size > 0 && size <= SMALL_WINDOW);
-  json_object_set_boolean_member (result, "partial",
-      size > 0 && size < half && !applies (facts, "software"));
+      probe, "small", size > 0 && size <= SMALL_WINDOW);
+  json_object_set_boolean_member (probe, "partial",
+      size > 0 && !software && size < size_of (device, "memory-size") / 2);
   json_object_set_boolean_member (
-      result, "full", size > 0 && left < size / 16 && left < LITTLE_FREE);
-  json_object_set_boolean_member (result, "no-compiler",
+      probe, "full", size > 0 && left < size / 16 && left < LITTLE_FREE);
+  json_object_set_boolean_member (probe, "no-compiler",
       applies (facts, "compiler-error")
           || applies (facts, "software !host-compiler"));
-  return result;
 }
 
 /* --- the verdict ---------------------------------------------------------- */
@@ -301,12 +288,13 @@ info_judge (JsonObject *report, JsonObject *probe, JsonObject *device)
   Facts facts = { probe, report,
     json_object_get_object_member (report, "settings"), device };
   GString *text = g_string_new (NULL), *remedy = g_string_new (NULL);
-  JsonObject *derived = derive (facts), *verdict = json_object_new ();
+  JsonObject *verdict = json_object_new ();
   JsonArray *found = json_array_new ();
   gboolean is_fatal = FALSE;
   const Finding *row;
 
-  facts[device ? 4 : 3] = derived;
+  if (device)
+    derive (facts, device, probe);
   for (row = findings; row < findings + G_N_ELEMENTS (findings); row++)
     if (applies (facts, row->when)) {
       JsonObject *finding = json_object_new ();
@@ -329,7 +317,6 @@ info_judge (JsonObject *report, JsonObject *probe, JsonObject *device)
   json_object_set_string_member (
       verdict, "remedy", remedy->len ? remedy->str : NULL);
   json_object_set_array_member (verdict, "findings", found);
-  json_object_unref (derived);
   g_string_free (text, TRUE);
   g_string_free (remedy, TRUE);
   return verdict;
