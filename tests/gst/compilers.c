@@ -118,6 +118,7 @@ TEST_FIXTURE (setup, folder_teardown);
 /* Messages name the lines of the source. */
 TEST (nvrtc_compiles_all)
 {
+  const GstEffect *effect;
   GError *error = NULL;
 
   if (!find_compiler (&hopper))
@@ -126,14 +127,6 @@ TEST (nvrtc_compiles_all)
   fail_if (compile (&hopper, "// one line\n__global__ void f () { wrong (); }",
       TRUE, &error));
   test_assert_error_says (&error, GST_VKGDR_ERROR_COMPILE, "mine.cu(2)");
-}
-
-TEST (nvrtc_compiles_effects)
-{
-  const GstEffect *effect;
-
-  if (!find_compiler (&hopper))
-    return;
   for (effect = gst_effects_list (); effect->name; effect++) {
     g_autofree gchar *source = gst_effect_get_source (effect);
 

@@ -29,34 +29,18 @@ TEST (window_is_a_bar)
 
 TEST_FIXTURE (folder_setup, folder_teardown);
 
-/* PTX for @target, whose kernel does nothing. */
-static GstElement *
-launch_ptx (const gchar *target)
-{
-  g_autofree gchar *text =
-      g_strdup_printf (".version 7.8\n.target %s\n.address_size 64\n"
-                       ".visible .entry nothing (.param .align 8 .b8 a[%zu], "
-                       ".param .align 8 .b8 b[%zu])\n{\n  ret;\n}\n",
-          target, sizeof (VkgdrFrame), sizeof (VkgdrFrame));
-  g_autofree gchar *path = folder_write ("a.ptx", text);
-
-  return test_launch (
-      SOURCE "vkgdrupload ! cudafilter location=%s ! fakesink", path);
-}
-
 TEST (ptx_runs)
 {
-  g_autoptr (GstElement) pipeline = launch_ptx ("sm_52");
+  g_autofree gchar *text =
+      g_strdup_printf (".version 7.8\n.target sm_52\n.address_size 64\n"
+                       ".visible .entry nothing (.param .align 8 .b8 a[%zu], "
+                       ".param .align 8 .b8 b[%zu])\n{\n  ret;\n}\n",
+          sizeof (VkgdrFrame), sizeof (VkgdrFrame));
+  g_autofree gchar *path = folder_write ("a.ptx", text);
+  g_autoptr (GstElement) pipeline = test_launch (
+      SOURCE "vkgdrupload ! cudafilter location=%s ! fakesink", path);
 
   test_play (pipeline);
-}
-
-TEST (ptx_of_another_architecture)
-{
-  g_autoptr (GstElement) pipeline = launch_ptx ("sm_999");
-  g_autoptr (GError) error = test_play_error (pipeline);
-
-  test_assert_contains (error->message, "compute capability");
 }
 
 /* The effects and the tensors need nothing but the driver, if the project was
@@ -104,76 +88,45 @@ TEST (illegal_address)
   test_check_error (&row);
 }
 
-/* How much longer than usual a frame may take while a kernel is compiled, and
- * how long a setter may take, in microseconds. The compiler takes many times as
- * long for STATEMENTS statements. */
-#define PATIENCE (5 * G_TIME_SPAN_MILLISECOND)
-
-/* The time in which the usual time of a frame is measured. It is about as long
- * as the compiler takes, so that about as many frames are measured. */
-#define USUAL_TIME (5 * G_TIME_SPAN_SECOND)
+/* How long a frame or a setter may take while a kernel is compiled, in
+ * microseconds. The compiler takes many times as long for STATEMENTS
+ * statements. */
+#define PATIENCE (50 * G_TIME_SPAN_MILLISECOND)
 #define STATEMENTS 2000
 
-/* Makes an expression that takes long to compile. */
-static gchar *
-make_long_pixel (void)
+/* Frames continue while another kernel is compiled and replaces the first one,
+ * and no setter waits. */
+TEST (changes_hold_up_nothing)
 {
-  GString *text = g_string_new (NULL);
+  g_autoptr (GString) pixel = g_string_new (NULL);
+  gint64 start, time, longest, set;
+  g_auto (Rig) rig = { 0 };
+  guint8 red = 70;
   guint i;
 
   for (i = 0; i < STATEMENTS; i++)
     g_string_append_printf (
-        text, "rgba.r = sinf (rgba.r * %u.5f + rgba.g) * 0.5f + 0.5f;\n", i);
-  g_string_append (text, "rgba.r = 50 / 255.0f");
-  return g_string_free (text, FALSE);
-}
-
-/* Pushes frames until @time is over, or until red is not 70. Returns the
- * longest time of a frame, and sets *@red. */
-static gint64
-longest_frame (Rig *rig, gint64 time, guint8 *red)
-{
-  gint64 start = g_get_monotonic_time (), frame = start, longest = 0, now;
-
-  do {
-    *red = rig_red_now (rig);
-    now = g_get_monotonic_time ();
-    longest = MAX (longest, now - frame);
-    frame = now;
-  } while (*red == 70 && frame - start < time);
-  return longest;
-}
-
-/* Frames continue at their pace while another kernel is compiled and replaces
- * the first one, and no setter waits. */
-TEST (changes_hold_up_nothing)
-{
-  g_autofree gchar *pixel = make_long_pixel ();
-  gint64 start, again, longest, usual, setter;
-  g_auto (Rig) rig = { 0 };
-  guint8 red;
-
+        pixel, "rgba.r = sinf (rgba.r * %u.5f + rgba.g) * 0.5f + 0.5f;\n", i);
+  g_string_append (pixel, "rgba.r = 50 / 255.0f");
   g_setenv ("VKGDR_CACHE_DIR", folder, TRUE);
   rig_init (&rig, "pixel=rgba.r=70/255.0f");
   rig_start (&rig, RGBA_2X1);
-  longest_frame (&rig, G_TIME_SPAN_SECOND / 10, &red);
-  usual = longest_frame (&rig, USUAL_TIME, &red);
-  fail_unless_equals_int (red, 70);
-  start = g_get_monotonic_time ();
-  g_object_set (rig.filter, "pixel", pixel, NULL);
-  setter = g_get_monotonic_time () - start;
-  longest = longest_frame (&rig, G_TIME_SPAN_SECOND / 10, &red);
-  again = g_get_monotonic_time ();
-  g_object_set (rig.filter, "watch", TRUE, "entry", NULL, NULL);
-  setter = MAX (setter, g_get_monotonic_time () - again);
-  longest = MAX (longest, longest_frame (&rig, 100 * G_TIME_SPAN_SECOND, &red));
-  g_print (
-      "compiled in %" G_GINT64_FORMAT " ms; longest frame %" G_GINT64_FORMAT
-      " us, before %" G_GINT64_FORMAT " us; setter %" G_GINT64_FORMAT " us\n",
-      (g_get_monotonic_time () - start) / 1000, longest, usual, setter);
+  for (i = 0; i < 100; i++)
+    fail_unless_equals_int (rig_red_now (&rig), 70);
+  set = start = g_get_monotonic_time ();
+  g_object_set (rig.filter, "pixel", pixel->str, NULL);
+  for (longest = 0; red == 70; longest = MAX (longest, time)) {
+    if (++i % 1000 == 0)
+      g_object_set (rig.filter, "watch", i % 2000 == 0, NULL);
+    red = rig_red_now (&rig);
+    time = g_get_monotonic_time () - set;
+    set += time;
+  }
+  g_print ("compiled in %" G_GINT64_FORMAT
+           " ms; the longest frame took %" G_GINT64_FORMAT " us\n",
+      (set - start) / 1000, longest);
   fail_unless_equals_int (red, 50);
-  fail_unless (longest < usual + PATIENCE);
-  fail_unless (setter < PATIENCE);
+  fail_unless (longest < PATIENCE);
 }
 
 static const CUstreamCaptureMode capture_modes[] = {

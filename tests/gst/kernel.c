@@ -14,23 +14,9 @@
 #include "frames.h"
 #include "kernel/image.h"
 
-static void
-setup (void)
-{
-  folder_setup ();
-  frame_setup ();
-}
-
-static void
-teardown (void)
-{
-  frame_teardown ();
-  folder_teardown ();
-}
-
 /* --- frames -------------------------------------------------------------- */
 
-TEST_FIXTURE (setup, teardown);
+TEST_FIXTURE (frame_setup, frame_teardown);
 
 TEST (planes_in_several_memories)
 {
@@ -156,10 +142,12 @@ static const struct {
 
 TEST (files)
 {
-  g_autofree gchar *path = g_build_filename (folder, "kernel.bin", NULL);
+  g_autofree gchar *path = NULL;
   GError *error = NULL;
   guint i;
 
+  folder_setup ();
+  path = g_build_filename (folder, "kernel.bin", NULL);
   fail_if (
       gst_vkgdr_kernel_new_from_file (frame_context, path, NULL, NULL, &error));
   test_assert_error_says (&error, GST_VKGDR_ERROR_NOT_FOUND, "");
@@ -173,6 +161,7 @@ TEST (files)
       test_assert_error_says (&error, GST_VKGDR_ERROR_IMAGE, files[i].parts);
     g_assert_no_error (error);
   }
+  folder_teardown ();
 }
 
 /* Returns the entries, each with the offsets and sizes of its parameters. */

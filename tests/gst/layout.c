@@ -574,62 +574,6 @@ TEST (videocrop)
   }
 }
 
-/* Returns the regions in the order of their types, such as "left 0,8 40x4", and
- * the numbers of crops and of time stamps. The caller frees the text. */
-static gchar *
-describe_metas (GstBuffer *buffer)
-{
-  GString *text = g_string_new (NULL);
-  gpointer state = NULL;
-  GstMeta *meta;
-
-  while ((meta = gst_buffer_iterate_meta_filtered (
-              buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))) {
-    const GstVideoRegionOfInterestMeta *region = (gpointer) meta;
-
-    g_string_append_printf (text, "%s %u,%u %ux%u, ",
-        g_quark_to_string (region->roi_type), region->x, region->y, region->w,
-        region->h);
-  }
-  g_string_append_printf (text, "%u crops, %u stamps",
-      gst_buffer_get_n_meta (buffer, GST_VIDEO_CROP_META_API_TYPE),
-      gst_buffer_get_n_meta (buffer, GST_REFERENCE_TIMESTAMP_META_API_TYPE));
-  return g_string_free (text, FALSE);
-}
-
-/* Regions of interest stay at their places in a picture that is cropped, and
- * end at its borders. One that is outside is removed. All elements do the same;
- * in the second round, the crop begins in the upper left corner. */
-TEST_LOOP (crop_moves_regions, 4)
-{
-  const gchar *elements[] = { "vkgdrdownload", "cudafilter kernel=invert" };
-  g_autoptr (GstHarness) h = test_harness_parse (elements[__i__ / 2]);
-  g_autoptr (GstCaps) reference =
-      gst_caps_new_empty_simple ("timestamp/x-test");
-  g_autoptr (GstBuffer) buffer = make_visible (0, TRUE);
-  GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (buffer);
-  gboolean in_corner = __i__ % 2;
-  g_autofree gchar *metas = NULL;
-
-  if (in_corner)
-    crop->x = crop->y = 0;
-  gst_buffer_add_reference_timestamp_meta (buffer, reference, 42, 43);
-  gst_buffer_add_video_region_of_interest_meta (
-      buffer, "right", crop->x + 60, crop->y + 40, 8, 4);
-  gst_buffer_add_video_region_of_interest_meta (
-      buffer, "out", crop->x + 64, crop->y + 40, 4, 4);
-  gst_buffer_add_video_region_of_interest_meta (
-      buffer, "left", 0, crop->y + 8, 40, 4);
-  gst_harness_set_src_caps_str (h,
-      "video/x-raw(memory:VkgdrMemory),"
-      "format=NV12,width=64,height=48,framerate=30/1");
-  buffer = gst_harness_push_and_pull (h, g_steal_pointer (&buffer));
-  metas = describe_metas (buffer);
-  fail_unless_equals_string (
-      metas, in_corner ? "right 60,40 4x4, left 0,8 40x4, 0 crops, 1 stamps"
-                       : "right 60,40 4x4, left 0,8 8x4, 0 crops, 1 stamps");
-}
-
 /* Kernels do not support negative strides. */
 TEST (upside_down)
 {

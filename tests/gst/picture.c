@@ -67,38 +67,25 @@ picture_clear (Picture *p)
 /* Some of GStreamer's functions unpack a few pixels more than there are. */
 #define PIXELS_MORE 16
 
-/* A row in the format in which GStreamer unpacks it: four components for each
- * pixel, of which the first is alpha. */
-typedef struct {
-  gpointer plane[GST_VIDEO_MAX_PLANES];
-  gboolean is_wide; /* 16 bits, the highest ones of which are used */
-  guint16 *data;
-} Row;
-
-static Row
-row_new (const GstVideoInfo *info, const guint8 *data)
-{
-  const GstVideoFormatInfo *wide =
-      gst_video_format_get_info (info->finfo->unpack_format);
-  Row row = { .is_wide = GST_VIDEO_FORMAT_INFO_DEPTH (wide, 0) == 16 };
-  guint i;
-
-  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++)
-    row.plane[i] = (guint8 *) data + GST_VIDEO_INFO_PLANE_OFFSET (info, i);
-  row.data = g_new0 (guint16, 4 * (GST_VIDEO_INFO_WIDTH (info) + PIXELS_MORE));
-  return row;
-}
-
 void
 picture_read (Picture *p, const GstVideoInfo *info, const guint8 *data)
 {
-  Row row = row_new (info, data);
+  const GstVideoFormatInfo *finfo = info->finfo;
+  const GstVideoFormatInfo *wide =
+      gst_video_format_get_info (finfo->unpack_format);
+  gboolean is_wide = GST_VIDEO_FORMAT_INFO_DEPTH (wide, 0) == 16;
+  gpointer planes[GST_VIDEO_MAX_PLANES] = { NULL };
+  g_autofree guint16 *row = NULL;
   gint c, x, y;
 
   picture_init (p, info);
+  /* Four components for each pixel, of which the first is alpha. */
+  row = g_new0 (guint16, 4 * (p->width + PIXELS_MORE));
+  for (c = 0; c < (gint) GST_VIDEO_INFO_N_PLANES (info); c++)
+    planes[c] = (guint8 *) data + GST_VIDEO_INFO_PLANE_OFFSET (info, c);
   for (y = 0; y < p->height; y++) {
-    info->finfo->unpack_func (info->finfo, GST_VIDEO_PACK_FLAG_TRUNCATE_RANGE,
-        row.data, row.plane, info->stride, 0, y, p->width);
+    finfo->unpack_func (finfo, GST_VIDEO_PACK_FLAG_TRUNCATE_RANGE, row, planes,
+        info->stride, 0, y, p->width);
     for (c = 0; c < p->n_channels; c++) {
       Channel *ch = &p->channel[c];
       gint *value = ch->value + y / ch->down * ch->width;
@@ -106,38 +93,11 @@ picture_read (Picture *p, const GstVideoInfo *info, const guint8 *data)
       for (x = 0; x < ch->width && y % ch->down == 0; x++) {
         gint i = 4 * x * ch->across + (c + 1) % 4;
 
-        value[x] = row.is_wide ? row.data[i] >> (16 - ch->depth)
-                               : ((guint8 *) row.data)[i] >> (8 - ch->depth);
+        value[x] = is_wide ? row[i] >> (16 - ch->depth)
+                           : ((guint8 *) row)[i] >> (8 - ch->depth);
       }
     }
   }
-  g_free (row.data);
-}
-
-void
-picture_write (const Picture *p, const GstVideoInfo *info, guint8 *data)
-{
-  Row row = row_new (info, data);
-  gint c, x, y;
-
-  for (y = 0; y < p->height; y++) {
-    for (c = 0; c < p->n_channels; c++) {
-      const Channel *ch = &p->channel[c];
-
-      for (x = 0; x < p->width; x++) {
-        gint v = channel_at (ch, x / ch->across, y / ch->down);
-        gint i = 4 * x + (c + 1) % 4;
-
-        if (row.is_wide)
-          row.data[i] = v << (16 - ch->depth);
-        else
-          ((guint8 *) row.data)[i] = v << (8 - ch->depth);
-      }
-    }
-    info->finfo->pack_func (info->finfo, GST_VIDEO_PACK_FLAG_NONE, row.data, 0,
-        row.plane, info->stride, GST_VIDEO_CHROMA_SITE_UNKNOWN, y, p->width);
-  }
-  g_free (row.data);
 }
 
 gint

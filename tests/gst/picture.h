@@ -4,7 +4,7 @@
  * the CPU
  *
  * A picture has an array of integers for each component. GStreamer's functions
- * read and write the samples, and say what their levels mean. Nothing is shared
+ * read the samples, and say what their levels mean. Nothing is shared
  * with the kernels that the tests compare with pictures.
  */
 
@@ -55,10 +55,6 @@ void picture_init (Picture *p, const GstVideoInfo *info);
 void picture_read (Picture *p, const GstVideoInfo *info, const guint8 *data);
 void picture_clear (Picture *p);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Picture, picture_clear)
-
-/* Writes the samples to @data. Bytes that belong to no sample are not
- * changed. */
-void picture_write (const Picture *p, const GstVideoInfo *info, guint8 *data);
 
 /* The sample at (x, y), or the nearest one inside the picture. */
 gint channel_at (const Channel *ch, gint x, gint y);

@@ -114,6 +114,7 @@ get_stat (GstElement *pipeline, const gchar *field)
   return test_stat_of (pipeline, "t", field);
 }
 
+/* Frame 0 gets no region, frame 1 one region, and so on. */
 static GstPadProbeReturn
 add_metas (GstPad *pad, GstPadProbeInfo *info, gpointer is_cropped)
 {
@@ -137,14 +138,6 @@ add_metas (GstPad *pad, GstPadProbeInfo *info, gpointer is_cropped)
   return GST_PAD_PROBE_OK;
 }
 
-/* Frame 0 of sink_0 gets no region, frame 1 one region, and so on. */
-static void
-add_regions (GstElement *pipeline, gboolean is_cropped)
-{
-  test_add_probe (pipeline, "t", "sink_0", GST_PAD_PROBE_TYPE_BUFFER, add_metas,
-      GINT_TO_POINTER (is_cropped));
-}
-
 /* --- batches ------------------------------------------------------------- */
 
 #define MAX_BATCHES 5
@@ -155,54 +148,60 @@ typedef struct {
   const gchar *pipeline;
   guint n_a, n_b;
   guint duration; /* of the frames of b, in frames of a */
-  gboolean has_regions;
+  enum { NO_METAS, REGIONS, CROPS } metas; /* of the frames of a */
   const gchar *batches[MAX_BATCHES];
   const gchar *stat; /* a field of the property stats, and its value */
   guint64 count;
+  guint i, k; /* frame k of batch i; see check_frame () */
+  const gchar *frame;
 } Batches;
 
 #define A "@sink_0"
 #define B "@sink_1"
 
 static const Batches batches[] = {
-  { TENSOR ("batch=4") SOURCE ("a"), 10, 0, 1, FALSE,
+  { TENSOR ("batch=4") SOURCE ("a"), 10, 0, 1, NO_METAS,
       { "1" A " 2" A " 3" A " 4" A, "5" A " 6" A " 7" A " 8" A,
           "9" A " 10" A " 0 0" },
-      "batches", 3 },
+      "batches", 3, 1, 2, "6 6+1, 8x8: 8x8 at 0,0, roi -1 -, x * 1 + 0" },
   /* One pad has half as many frames as the other. */
-  { TENSOR ("missing=repeat") SOURCE ("a") SOURCE ("b"), 4, 2, 2, FALSE,
+  { TENSOR ("missing=repeat") SOURCE ("a") SOURCE ("b"), 4, 2, 2, NO_METAS,
       { "1" A " 101" B, "2" A " 101" B "*", "3" A " 102" B,
           "4" A " 102" B "*" },
       "repeated", 2 },
-  { TENSOR ("missing=leave-out") SOURCE ("a") SOURCE ("b"), 4, 2, 2, FALSE,
+  { TENSOR ("missing=leave-out") SOURCE ("a") SOURCE ("b"), 4, 2, 2, NO_METAS,
       { "1" A " 101" B, "2" A " 0", "3" A " 102" B, "4" A " 0" }, "left-out",
       2 },
   /* One pad ends before the other. */
-  { TENSOR ("missing=leave-out") SOURCE ("a") SOURCE ("b"), 1, 3, 1, FALSE,
+  { TENSOR ("missing=leave-out") SOURCE ("a") SOURCE ("b"), 1, 3, 1, NO_METAS,
       { "1" A " 101" B, "102" B " 0", "103" B " 0" }, "left-out", 2 },
   /* A batch has several frames of each pad. */
-  { TENSOR ("batch=4") SOURCE ("a") SOURCE ("b"), 3, 3, 1, FALSE,
+  { TENSOR ("batch=4") SOURCE ("a") SOURCE ("b"), 3, 3, 1, NO_METAS,
       { "1" A " 101" B " 2" A " 102" B, "3" A " 103" B " 0 0" }, "frames", 6 },
   /* Frames of different sizes and formats are in one batch. */
   { TENSOR ("width=8 height=8 batch=2") SOURCE (
         "a") " videotestsrc num-buffers=1 pattern=white ! "
              "video/x-raw,format=NV12,width=64,height=48 ! vkgdrupload ! t.",
-      1, 0, 1, FALSE, { "1" A " 255" B }, "frames", 2 },
+      1, 0, 1, NO_METAS, { "1" A " 255" B }, "frames", 2 },
   /* Each buffer is a field, with half the rows of the picture. */
   { TENSOR ("height=0") " appsrc name=a format=time "
                         "caps=\"video/x-raw(memory:SystemMemory,"
                         "format:Interlaced),format=GRAY8,width=8,height=16,"
                         "framerate=25/1,interlace-mode=alternate\" ! "
                         "vkgdrupload ! t.",
-      2, 0, 1, FALSE, { "1" A, "2" A }, "frames", 2 },
+      2, 0, 1, NO_METAS, { "1" A, "2" A }, "frames", 2 },
   /* The second frame of a batch begins at an odd address. */
-  { TENSOR ("width=5 height=5 batch=3") SOURCE ("a"), 3, 0, 1, FALSE,
+  { TENSOR ("width=5 height=5 batch=3") SOURCE ("a"), 3, 0, 1, NO_METAS,
       { "1" A " 2" A " 3" A }, "frames", 3 },
   /* Regions of interest are the frames, all of them or those of a type. */
-  { TENSOR ("region=roi batch=4") SOURCE ("a"), 4, 0, 1, TRUE,
-      { "2" A " 3" A " 3" A " 4" A, "4" A " 4" A " 0 0" }, "batches", 2 },
-  { TENSOR ("region=roi roi-type=cat batch=4") SOURCE ("a"), 4, 0, 1, TRUE,
+  { TENSOR ("region=roi batch=4") SOURCE ("a"), 4, 0, 1, REGIONS,
+      { "2" A " 3" A " 3" A " 4" A, "4" A " 4" A " 0 0" }, "batches", 2, 1, 0,
+      "3 3+1, 8x8: 4x4 at 1,0, roi 31 cat, x * 0.5 + 1" },
+  { TENSOR ("region=roi roi-type=cat batch=4") SOURCE ("a"), 4, 0, 1, REGIONS,
       { "3" A " 4" A " 0 0" }, "batches", 1 },
+  /* A crop is limited to the picture. */
+  { TENSOR ("") SOURCE ("a"), 2, 0, 1, CROPS, { "1" A, "2" A }, "batches", 2, 0,
+      0, "0 0+1, 8x8: 4x7 at 2,1, roi -1 -, x * 0.5 + 2" },
 };
 
 static void
@@ -229,8 +228,9 @@ TEST_LOOP (batches, G_N_ELEMENTS (batches))
   g_autoptr (GPtrArray) buffers = NULL;
   guint i;
 
-  if (row->has_regions)
-    add_regions (pipeline, FALSE);
+  if (row->metas)
+    test_add_probe (pipeline, "t", "sink_0", GST_PAD_PROBE_TYPE_BUFFER,
+        add_metas, GINT_TO_POINTER (row->metas == CROPS));
   queue_frames (pipeline, "a", 1, row->n_a, FRAME_TIME);
   if (row->n_b)
     queue_frames (pipeline, "b", 101, row->n_b, row->duration * FRAME_TIME);
@@ -239,6 +239,8 @@ TEST_LOOP (batches, G_N_ELEMENTS (batches))
     check_batch (buffers, i, row->batches[i]);
   fail_unless_equals_int (buffers->len, i);
   fail_unless_equals_uint64 (get_stat (pipeline, row->stat), row->count);
+  if (row->frame)
+    check_frame (buffers, row->i, row->k, row->frame);
 }
 
 TEST (batches_in_time)
@@ -256,26 +258,6 @@ TEST (batches_in_time)
         (guint) (GST_BUFFER_PTS (buffers->pdata[i]) / FRAME_TIME),
         (guint) (GST_BUFFER_DURATION (buffers->pdata[i]) / FRAME_TIME));
   fail_unless_equals_string (times->str, "0+4 4+4 8+2 ");
-  check_frame (buffers, 1, 2, "6 6+1, 8x8: 8x8 at 0,0, roi -1 -, x * 1 + 0");
-}
-
-/* The meta says where a region is, and where a point of the tensor is. A crop
- * is limited to the picture. */
-TEST_LOOP (regions, 2)
-{
-  g_autoptr (GstElement) pipeline = test_launch (
-      TENSOR ("%s") SOURCE ("a"), __i__ ? "" : "region=roi batch=4");
-  g_autoptr (GPtrArray) buffers = NULL;
-
-  add_regions (pipeline, __i__);
-  queue_frames (pipeline, "a", 1, 4, FRAME_TIME);
-  buffers = test_play_buffers (pipeline);
-  if (__i__)
-    check_frame (
-        buffers, 0, 0, "0 0+1, 8x8: 4x7 at 2,1, roi -1 -, x * 0.5 + 2");
-  else
-    check_frame (
-        buffers, 1, 0, "3 3+1, 8x8: 4x4 at 1,0, roi 31 cat, x * 0.5 + 1");
 }
 
 /* A filter behind vkgdrupload crops with a GstVideoCropMeta, and changes the
@@ -367,30 +349,20 @@ TEST (caps)
 TEST (meta)
 {
   GstVkgdrTensorFrame frame = { (gchar *) "sink_7", 1, 2, 3, 4, 5 };
-  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 10, NULL), *copy;
+  g_autoptr (GstBuffer) buffer = gst_buffer_new_allocate (NULL, 10, NULL);
+  g_autoptr (GstBuffer) copy = NULL, part = NULL;
   const GstVkgdrTensorFrame *found;
-  GstVkgdrTensorFrame *mine;
-  gdouble x, y;
 
-  frame.transform =
-      (GstVkgdrTensorTransform){ .scale_x = 2, .scale_y = 3, .offset_x = -4 };
   gst_vkgdr_tensor_batch_meta_append (
       gst_vkgdr_buffer_add_tensor_batch_meta (buffer), &frame);
   copy = gst_buffer_copy (buffer);
-  gst_buffer_unref (buffer);
+  part = gst_buffer_copy_region (buffer, GST_BUFFER_COPY_ALL, 2, 4);
+  gst_clear_buffer (&buffer);
   found = gst_vkgdr_tensor_batch_meta_get_frame (
       gst_vkgdr_buffer_get_tensor_batch_meta (copy), 0);
   fail_unless_equals_string (found->pad, "sink_7");
   fail_unless_equals_uint64 (found->running_time, 3);
-  gst_vkgdr_tensor_frame_map_point (found, 10, 20, &x, &y);
-  fail_unless (x == 16 && y == 60);
-  mine = g_boxed_copy (GST_TYPE_VKGDR_TENSOR_FRAME, found);
-  buffer = gst_buffer_copy_region (copy, GST_BUFFER_COPY_ALL, 2, 4);
-  fail_unless (gst_vkgdr_buffer_get_tensor_batch_meta (buffer) == NULL);
-  gst_buffer_unref (copy);
-  gst_buffer_unref (buffer);
-  fail_unless_equals_string (mine->pad, "sink_7");
-  g_boxed_free (GST_TYPE_VKGDR_TENSOR_FRAME, mine);
+  fail_unless (gst_vkgdr_buffer_get_tensor_batch_meta (part) == NULL);
 }
 
 /* --- many pads -----------------------------------------------------------
@@ -399,15 +371,29 @@ TEST (meta)
 #define MANY 16
 #define FRAMES_OF_MANY 12
 
+static gpointer
+set_names (gpointer data)
+{
+  static const gchar *const names[] = { "one", "two", NULL };
+  guint i;
+
+  for (i = 0; i < 5000; i++)
+    g_object_set (
+        data, "roi-type", names[i % 3], "tensor-id", names[(i + 1) % 3], NULL);
+  return NULL;
+}
+
 /* No frame of many sources, each with a thread of its own, is lost, doubled or
  * misplaced, though the frames of some come late. A batch has __i__ + 1 frames
- * of each source, and no two frames have the same value. */
+ * of each source, and no two frames have the same value. Names are set while
+ * frames pass. */
 TEST_LOOP (many_sources, 2)
 {
   guint batch = MANY * (1 + __i__), i, k;
   g_autoptr (GString) text = g_string_new (NULL);
   g_autoptr (GPtrArray) buffers = NULL;
   g_autoptr (GstElement) pipeline = NULL;
+  GThread *thread;
 
   g_string_printf (text, TENSOR ("missing=leave-out batch=%u"), batch);
   for (i = 0; i < MANY; i++)
@@ -422,7 +408,9 @@ TEST_LOOP (many_sources, 2)
     queue_frames (
         pipeline, name, 1 + i * FRAMES_OF_MANY, FRAMES_OF_MANY, FRAME_TIME);
   }
+  thread = g_thread_new ("names", set_names, test_find (pipeline, "t"));
   buffers = test_play_buffers (pipeline);
+  g_thread_join (thread);
   fail_unless_equals_int (buffers->len, MANY * FRAMES_OF_MANY / batch);
   for (i = 0; i < buffers->len; i++) {
     g_string_truncate (text, 0);
@@ -623,34 +611,6 @@ TEST_LOOP (analytics, 2)
       == gst_buffer_peek_memory (buffer, 0));
 }
 #endif
-
-static gpointer
-set_names (gpointer data)
-{
-  static const gchar *const names[] = { "one", "two", NULL };
-  guint i;
-
-  for (i = 0; i < 5000; i++)
-    g_object_set (
-        data, "roi-type", names[i % 3], "tensor-id", names[(i + 1) % 3], NULL);
-  return NULL;
-}
-
-/* Names are set while frames pass. */
-TEST (names_from_another_thread)
-{
-  g_autoptr (GstElement) pipeline =
-      test_launch (TENSOR ("region=roi") SOURCE ("a"));
-  g_autoptr (GstElement) tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
-  g_autoptr (GPtrArray) buffers = NULL;
-  GThread *thread;
-
-  add_regions (pipeline, FALSE);
-  queue_frames (pipeline, "a", 1, 100, FRAME_TIME);
-  thread = g_thread_new ("names", set_names, tensor);
-  buffers = test_play_buffers (pipeline);
-  g_thread_join (thread);
-}
 
 /* --- seeks and flushes --------------------------------------------------- */
 
