@@ -91,7 +91,8 @@ class Names(support.TestCase):
 
     def test_every_documented_name_exists(self) -> None:
         missing = []
-        for name in read_names("pycuda-names.txt"):
+        for line in read_names("pycuda-names.txt"):
+            name, *constants = line.split()
             first, *rest = name.split(".")
             if first in ("Buffer", "autoinit"):
                 continue
@@ -104,6 +105,9 @@ class Names(support.TestCase):
                     missing.append(name)
                     break
                 where = getattr(where, part)
+            for constant, value in (pair.split("=") for pair in constants):
+                if getattr(where, constant, None) != int(value):
+                    missing.append(f"{name}.{constant}")
         self.assertEqual(missing, [])
 
     def test_every_device_attribute_exists(self) -> None:
@@ -551,6 +555,7 @@ class Tables(WithContext):
             (OverflowError, "", d.memset_d8, memory, 300, 1),
             (ValueError, "", d.memcpy_htod, memory, np.zeros((8, 8), np.uint8)[:, ::2]),
             (BufferError, "", d.memcpy_dtoh, b"1234", memory),
+            (ValueError, "", d.memcpy_dtoh, np.broadcast_to(array[0], 1), memory),
             (TypeError, "", d.memcpy_dtod, "memory", memory, 4),
             (TypeError, "", d.memcpy_htod_async, memory, np.zeros(4), "stream"),
             (TypeError, "", d.memcpy_htod_async, memory, np.zeros(4), d.Event()),
@@ -563,6 +568,9 @@ class Tables(WithContext):
             (d.LogicError, "", d.register_host_memory, [1, 2]),
             (d.LogicError, "", d.matrix_to_array, np.ones((3, 4)), "X"),
             (TypeError, "", stream.wait_for_event, d.Stream()),
+            (TypeError, "", d.Device(0).can_access_peer, 0),
+            (TypeError, "", scale.param_set_texref, 0),
+            (TypeError, "", d.Memcpy3DPeer().set_src_context, 0),
             (ValueError, "block size", scale, d.In(array), *numbers),
             (ValueError, "banana", lambda: scale(block=(1, 1, 1), banana=1)),
             (d.LogicError, "",

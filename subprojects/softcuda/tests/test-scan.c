@@ -27,25 +27,6 @@ scan (const char *source, gsize size, rt_scan *result)
   rt_text_clear (&text);
 }
 
-START_TEST (test_finds_kernels)
-{
-  static const char source[] =
-      "__global__ void a (int x) { }\n"
-      "namespace n { __global__ void __launch_bounds__ (3) b (); }\n"
-      "void f () { extern __shared__ float s[]; s[0] = 1; }\n"
-      "template <typename T> __global__ void c (T t) { }\n"
-      "const char *t = \"__global__ void d ()\";\n";
-  rt_scan result;
-
-  scan (source, strlen (source), &result);
-  ck_assert_int_eq (result.kernels.n, 2);
-  ck_assert_str_eq (result.kernels.item[0], "a");
-  ck_assert_str_eq (result.kernel_paths.item[1], "n::b");
-  ck_assert (strstr (result.text.data, "softcuda_dynamic_shared") != NULL);
-  rt_scan_clear (&result);
-}
-END_TEST;
-
 /* Only uses of variables of volatile memory wait for the other lanes. */
 START_TEST (test_finds_volatile_memory)
 {
@@ -149,7 +130,6 @@ softcuda_scan_suite (void)
   TCase *tc = tcase_create ("scan");
 
   suite_add_tcase (s, tc);
-  tcase_add_test (tc, test_finds_kernels);
   tcase_add_test (tc, test_finds_volatile_memory);
   tcase_add_test (tc, test_any_order);
   tcase_add_test (tc, test_large);
