@@ -83,8 +83,5 @@ gated_htod (CUdeviceptr dst, const void *src, size_t size, CUstream stream)
 void
 test_gate_transfers (void)
 {
-  vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
-
-  real = *table;
-  table->cuMemcpyHtoDAsync = gated_htod;
+  test_change_driver (&real)->cuMemcpyHtoDAsync = gated_htod;
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * import.c: tests of memory that is imported from a file descriptor and its
- * description, and of parts of it
+ * import.c: tests of memory that is exported as a file descriptor with its
+ * description, of memory that is imported from them, and of parts of it
  */
 
-#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "gate.h"
 
 #define SIZE 5000
+#define MIB (1024 * 1024)
 
 static GstMemory *memory; /* which is exported, with pattern 3 */
 static GstMemory *whole;  /* the same, imported as another process would */
@@ -18,11 +19,12 @@ static gsize at;          /* where the memory is in that */
 static gint n_calls;      /* of a part's callback; atomic */
 static gint done;         /* set by the gate; atomic */
 
+/* Returns a file descriptor of @exported, which is at `at` in it. */
 static gint
-export_fd (GBytes **description)
+export_fd (GstMemory *exported, GBytes **description)
 {
   GError *error = NULL;
-  gint fd = gst_vkgdr_memory_export_fd (memory, description, &at, &error);
+  gint fd = gst_vkgdr_memory_export_fd (exported, description, &at, &error);
 
   g_assert_no_error (error);
   fail_unless (fd >= 0);
@@ -43,7 +45,7 @@ setup (void)
   allocator = test_allocator ();
   memory = gst_vkgdr_allocator_alloc_exportable (allocator, SIZE, NULL);
   test_write (memory, 3);
-  fd = export_fd (&description);
+  fd = export_fd (memory, &description);
   whole = gst_vkgdr_allocator_import_fd (allocator, fd, description, &error);
   g_assert_no_error (error);
   fail_unless (whole->size >= at + SIZE);
@@ -64,20 +66,10 @@ count (gpointer unused)
   g_atomic_int_inc (&n_calls);
 }
 
-static GstMemory *
-new_part (GstMemoryFlags flags)
-{
-  GstMemory *part =
-      gst_vkgdr_memory_new_part (whole, at, SIZE, flags, count, NULL);
-
-  fail_unless (part != NULL);
-  return part;
-}
-
 TEST_FIXTURE (setup, teardown);
 
-/* The part holds a reference to the imported memory, which keeps the
- * allocation. */
+/* The imported memory has a host pointer, and both sides can write. The part
+ * holds a reference to the imported memory, which keeps the allocation. */
 TEST (part)
 {
   GstMemory *part;
@@ -85,40 +77,29 @@ TEST (part)
 
   if (!whole)
     return;
-  part = new_part (GST_MEMORY_FLAG_READONLY);
-  fail_unless (GST_MEMORY_IS_READONLY (part));
+  part = gst_vkgdr_memory_new_part (whole, at, SIZE, 0, count, NULL);
+  fail_unless (gst_vkgdr_memory_get_host_pointer (part) != NULL);
   fail_unless (gst_vkgdr_memory_is_written (part));
   fail_unless (gst_vkgdr_memory_is_idle (part));
+  test_assert_read (part, 3);
+  test_write (part, 8);
+  fail_unless (gst_vkgdr_memory_wait_idle (part, NULL));
+  test_assert_read (memory, 8);
   fds = test_count_fds ();
   g_clear_pointer (&whole, gst_memory_unref);
   g_clear_pointer (&memory, gst_memory_unref);
-  test_assert_read (part, 3);
+  test_assert_read (part, 8);
   fail_unless_equals_int (g_atomic_int_get (&n_calls), 0);
   gst_memory_unref (part);
   fail_unless_equals_int (g_atomic_int_get (&n_calls), 1);
   test_assert_fds (fds);
 }
 
-/* The imported memory has a host pointer, and can be written. The exported
- * memory then has the new bytes. */
-TEST (both_write)
-{
-  GstMemory *part;
-
-  if (!whole)
-    return;
-  part = new_part (0);
-  fail_unless (gst_vkgdr_memory_get_host_pointer (part) != NULL);
-  test_write (part, 8);
-  fail_unless (gst_vkgdr_memory_wait_idle (part, NULL));
-  test_assert_read (memory, 8);
-  gst_memory_unref (part);
-}
-
 TEST (ranges)
 {
-  const gsize wrong[][2] = { { 0, 0 }, { 0, whole ? whole->size + 1 : 0 },
-    { whole ? whole->size - 1 : 0, 2 }, { G_MAXSIZE - 1, 4 } };
+  const gsize size = whole ? whole->size : 0;
+  const gsize wrong[][2] = { { 0, 0 }, { 0, size + 1 }, { size - 1, 2 },
+    { G_MAXSIZE - 1, 4 } };
   guint i;
 
   for (i = 0; whole && i < G_N_ELEMENTS (wrong); i++)
@@ -126,70 +107,32 @@ TEST (ranges)
         whole, wrong[i][0], wrong[i][1], 0, NULL, NULL));
 }
 
-/* A part has fences of its own, so that its users do not wait for users of
- * another part. The callback is called when the device has finished. */
-TEST (parts_have_fences)
-{
-  g_autoptr (GstVkgdrStream) stream = NULL;
-  GstMemory *one, *other;
-
-  if (!whole)
-    return;
-  one = new_part (0);
-  other = gst_vkgdr_memory_new_part (whole, at, SIZE, 0, NULL, NULL);
-  stream = test_stream_new (test_context);
-  test_gate_access (one, stream, GST_MAP_WRITE, 100, &done);
-  fail_if (gst_vkgdr_memory_is_written (one));
-  fail_unless (gst_vkgdr_memory_is_idle (other));
-  fail_unless (gst_vkgdr_memory_wait_idle (other, NULL));
-  fail_if (g_atomic_int_get (&done));
-  gst_memory_unref (other);
-  gst_memory_unref (one);
-  fail_unless_equals_int (g_atomic_int_get (&n_calls), 0);
-  test_gate_set (TRUE);
-  test_wait_for (g_atomic_int_get (&n_calls) > 0);
-  fail_unless_equals_int (g_atomic_int_get (&n_calls), 1);
-  fail_unless (g_atomic_int_get (&done));
-}
-
-static void
-assert_no_import (
-    gint fd, gconstpointer data, gsize size, const gchar *sentence)
-{
-  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
-  g_autoptr (GBytes) description = g_bytes_new (data, size);
-  GError *error = NULL;
-
-  fail_if (gst_vkgdr_allocator_import_fd (allocator, fd, description, &error));
-  test_assert_error_says (&error, GST_VKGDR_ERROR_ARGUMENT, sentence);
-}
-
+/* libvkgdr checks the rest of a description. */
 TEST (wrong_descriptions)
 {
-  GBytes *description = NULL;
-  gsize size;
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
+  g_autoptr (GBytes) right = NULL, wrong = NULL;
+  GError *error = NULL;
   guint8 *data;
+  gsize size;
   gint fd;
 
   if (!whole)
     return;
-  fd = export_fd (&description);
-  data = g_bytes_unref_to_data (description, &size);
-  assert_no_import (fd, "text", 4, "not a description");
-  assert_no_import (-1, data, size, "not an open file descriptor");
-  data[size - 1] ^= 1; /* the last byte of the driver's UUID */
-  assert_no_import (fd, data, size, "driver");
-  data[size - 1] ^= 1;
-  data[size - 17] ^= 1; /* the last byte of the device's UUID */
-  assert_no_import (fd, data, size, "another device");
-  data[size - 17] ^= 1;
+  fd = export_fd (memory, &right);
+  fail_if (gst_vkgdr_allocator_import_fd (allocator, -1, right, &error));
+  test_assert_error_says (
+      &error, GST_VKGDR_ERROR_ARGUMENT, "not an open file descriptor");
+  data = g_bytes_unref_to_data (g_steal_pointer (&right), &size);
   data[G_STRUCT_OFFSET (vkgdr_fd_info, reserved)] = 1;
-  assert_no_import (fd, data, size, "not a description");
-  g_free (data);
+  wrong = g_bytes_new_take (data, size);
+  fail_if (gst_vkgdr_allocator_import_fd (allocator, fd, wrong, &error));
+  test_assert_error_says (
+      &error, GST_VKGDR_ERROR_ARGUMENT, "not a description");
   close (fd);
 }
 
-TEST_FIXTURE (test_setup, test_teardown);
+TEST_FIXTURE (test_setup_bar, test_teardown);
 
 /* A frame can be sent while the device reads it, but not while the device
  * writes to it. */
@@ -213,16 +156,85 @@ TEST (wait_written)
   fail_unless (g_atomic_int_get (&done));
 }
 
-/* Memory that shares its allocation with other memory is not exported. */
-TEST (no_export)
+/* --- what is exported ---------------------------------------------------- */
+
+/* A small memory has an allocation of its own (__i__ is 0), and small buffers
+ * of a pool share one only with that pool (1). So there are no bytes of others.
+ * Memory that shares its allocation with other memory is not exported. */
+TEST_LOOP (export_gives_nothing_else, 2)
 {
-  g_autoptr (GstMemory) small = test_memory_new (test_context, SIZE);
-  GBytes *description = NULL;
+  g_autoptr (GstMemory) other = test_memory_new (test_context, 4096);
+  g_autoptr (GBytes) description = NULL;
+  GstBufferPool *pool = test_pool_new (NULL, 4096, 2, 0);
+  GstBuffer *buffer;
+  GstMemory *exported;
+  struct stat status;
+  guint8 *begin, *host;
+  gsize size, offset;
   GError *error = NULL;
-  gsize offset;
+  gint fd;
 
   fail_unless_equals_int (
-      gst_vkgdr_memory_export_fd (small, &description, &offset, &error), -1);
+      gst_vkgdr_memory_export_fd (other, &description, &offset, &error), -1);
   test_assert_error (&error, GST_VKGDR_ERROR_ARGUMENT);
   fail_unless (description == NULL);
+  if (test_has_window ()) {
+    buffer =
+        __i__ ? test_pool_acquire (pool) : test_exportable_buffer_new (4096);
+    exported = gst_buffer_peek_memory (buffer, 0);
+    fd = export_fd (exported, &description);
+    size = ((const vkgdr_fd_info *) g_bytes_get_data (description, NULL))->size;
+    fail_unless (size <= 64 * 1024, "%" G_GSIZE_FORMAT " bytes", size);
+    fail_unless (fstat (fd, &status) == 0 && status.st_size <= 128 * 1024);
+    begin = (guint8 *) gst_vkgdr_memory_get_host_pointer (exported) - at;
+    host = gst_vkgdr_memory_get_host_pointer (other);
+    fail_unless (host < begin || host >= begin + size);
+    close (fd);
+    gst_buffer_unref (buffer);
+  }
+  test_pool_free (pool);
+}
+
+/* Another process may still have mapped exported memory, so it is not allocated
+ * again. On the software device, each allocation is a file. */
+TEST (exported_slabs_are_not_used_again)
+{
+  struct stat files[2];
+  gint fds[2];
+  guint i;
+
+  if (!test_is_software () || !test_has_window ())
+    return;
+  for (i = 0; i < 2; i++) {
+    g_autoptr (GBytes) description = NULL;
+    g_autoptr (GstMemory) large = test_memory_new (test_context, 6 * MIB);
+
+    fds[i] = export_fd (large, &description);
+    fail_unless (fstat (fds[i], &files[i]) == 0);
+  }
+  fail_if (files[0].st_ino == files[1].st_ino);
+  close (fds[0]);
+  close (fds[1]);
+}
+
+/* Memory that can be exported contains no bytes of an earlier owner. */
+TEST (new_memory_is_clear)
+{
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
+  g_autofree guint8 *zeros = g_malloc0 (2 * MIB);
+  guint64 pointer = 0;
+  guint i;
+
+  for (i = 0; i < 3; i++) {
+    g_autoptr (GstMemory) large = test_memory_new (test_context, 2 * MIB);
+    g_autofree guint8 *data = test_device_bytes (large);
+
+    if (i > 0)
+      fail_unless_equals_uint64 (
+          gst_vkgdr_memory_get_device_pointer (large), pointer);
+    pointer = gst_vkgdr_memory_get_device_pointer (large);
+    fail_unless (memcmp (data, zeros, 2 * MIB) == 0);
+    test_write (large, 1);
+    fail_unless (gst_vkgdr_memory_wait_idle (large, NULL));
+  }
 }

@@ -8,6 +8,7 @@
 #include "slow.h"
 
 #define SIZE 10000
+#define MIB (1024 * 1024)
 
 static GstMemory *
 memory_of (GstBuffer *buffer)
@@ -25,26 +26,34 @@ map (GstBuffer *buffer, GstMapInfo *info, GstMapFlags flags)
 
 /* --- which buffer -------------------------------------------------------- */
 
-/* Lets @stream read the buffer for @ms milliseconds, and releases the
- * buffer. */
+/* Releases the buffer while @stream reads it until the gate opens and for @ms
+ * milliseconds after that. The library knows of that only if it @is_declared.
+ */
 static void
-release_while_read (
-    GstBuffer *buffer, GstVkgdrStream *stream, guint ms, gint *done)
+release_while_read (GstBuffer *buffer, GstVkgdrStream *stream,
+    gboolean is_declared, guint ms, gint *done)
 {
-  GstMemory *memory = memory_of (buffer);
+  GstMapInfo info;
 
-  fail_unless (
-      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
-  test_stream_delay (stream, ms, done);
-  fail_unless (
-      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+  if (is_declared) {
+    test_gate_access (memory_of (buffer), stream, GST_MAP_READ, ms, done);
+  } else {
+    map (buffer, &info, GST_MAP_READ | GST_MAP_VKGDR);
+    test_gate_delay (stream, ms, done);
+    gst_buffer_unmap (buffer, &info);
+  }
   gst_buffer_unref (buffer);
 }
 
 TEST_FIXTURE (test_setup_bar, test_teardown);
 
-TEST (idle_buffers_come_first)
+/* If no buffer is idle, the pool waits for the one that was released first.
+ * __i__ is 0 if the library knows the readers. For unknown ones (1), the driver
+ * records an event behind all work of the context. An older driver (2) cannot,
+ * so the pool waits for the whole context. */
+TEST_LOOP (idle_buffers_come_first, 3)
 {
+  static const guint order[] = { 2, 0, 1 };
   GstBufferPool *pool = test_pool_new (NULL, SIZE, 3, 3);
   g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
   GstBuffer *buffers[3];
@@ -52,84 +61,29 @@ TEST (idle_buffers_come_first)
   gint done = FALSE;
   guint i;
 
+  if (__i__ == 2)
+    ((vkgdr_cuda *) vkgdr_driver_load ())->cuCtxRecordEvent = NULL;
   for (i = 0; i < 3; i++) {
     buffers[i] = test_pool_acquire (pool);
     pointers[i] = test_device_pointer (buffers[i]);
   }
-  test_gate_delay (stream, 0, NULL);
-  release_while_read (buffers[1], stream, 50, NULL);
-  release_while_read (buffers[2], stream, 50, &done);
-  gst_buffer_unref (buffers[0]);
-  /* If no buffer is idle, the pool waits for the one that was released
-   * first. */
+  for (i = 0; i < 2; i++)
+    release_while_read (
+        buffers[i], stream, __i__ == 0, 50, i == 1 ? &done : NULL);
+  gst_buffer_unref (buffers[2]);
   for (i = 0; i < 3; i++) {
     if (i == 1) {
-      fail_unless (!g_atomic_int_get (&done));
+      fail_if (g_atomic_int_get (&done) || test_gate_was_missed ());
       test_gate_set (TRUE);
     }
     buffers[i] = test_pool_acquire (pool);
-    fail_unless_equals_uint64 (test_device_pointer (buffers[i]), pointers[i]);
+    fail_unless_equals_uint64 (
+        test_device_pointer (buffers[i]), pointers[order[i]]);
     fail_unless (gst_vkgdr_memory_is_idle (memory_of (buffers[i])));
   }
   fail_unless (g_atomic_int_get (&done));
   for (i = 0; i < 3; i++)
     gst_buffer_unref (buffers[i]);
-  test_pool_free (pool);
-}
-
-/* Reads the buffer for @ms milliseconds on a stream that the library does not
- * know, and releases it. */
-static void
-release_while_read_on_unknown_stream (GstBuffer *buffer, guint ms, gint *done)
-{
-  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
-  GstMapInfo info;
-
-  map (buffer, &info, GST_MAP_READ | GST_MAP_VKGDR);
-  test_stream_delay (stream, ms, done);
-  gst_buffer_unmap (buffer, &info);
-  gst_buffer_unref (buffer);
-}
-
-/* The driver can record an event behind all work of the context: the pool hands
- * out the idle buffer, and waits only for the buffer that is in use. */
-TEST (unknown_readers_do_not_block)
-{
-  GstBufferPool *pool = test_pool_new (NULL, SIZE, 2, 2);
-  g_autoptr (GstVkgdrStream) other = test_stream_new (test_context);
-  GstBuffer *a = test_pool_acquire (pool), *b = test_pool_acquire (pool);
-  guint64 pa = test_device_pointer (a), pb = test_device_pointer (b);
-  gint done = FALSE;
-
-  if (vkgdr_driver_load ()->cuCtxRecordEvent) {
-    release_while_read_on_unknown_stream (b, 0, NULL);
-    fail_unless (gst_vkgdr_context_synchronize (test_context, NULL));
-    test_gate_delay (other, 100, &done);
-    release_while_read_on_unknown_stream (a, 0, NULL);
-    b = test_pool_acquire (pool);
-    fail_unless_equals_uint64 (test_device_pointer (b), pb);
-    fail_unless (!g_atomic_int_get (&done));
-    test_gate_set (TRUE);
-    a = test_pool_acquire (pool);
-    fail_unless_equals_uint64 (test_device_pointer (a), pa);
-    fail_unless (g_atomic_int_get (&done));
-  }
-  gst_buffer_unref (b);
-  gst_buffer_unref (a);
-  test_pool_free (pool);
-}
-
-/* An older driver cannot record such an event, so the pool waits for the whole
- * context. */
-TEST (unknown_readers_with_old_driver)
-{
-  GstBufferPool *pool = test_pool_new (NULL, SIZE, 1, 1);
-  gint done = FALSE;
-
-  ((vkgdr_cuda *) vkgdr_driver_load ())->cuCtxRecordEvent = NULL;
-  release_while_read_on_unknown_stream (test_pool_acquire (pool), 50, &done);
-  gst_buffer_unref (test_pool_acquire (pool));
-  fail_unless (g_atomic_int_get (&done));
   test_pool_free (pool);
 }
 
@@ -144,8 +98,10 @@ TEST (busy_buffers_do_not_make_it_grow)
   guint i;
 
   gst_buffer_pool_config_get_allocator (config, &allocator, NULL);
-  for (i = 0; i < 20; i++)
-    release_while_read (test_pool_acquire (pool), stream, 2, NULL);
+  for (i = 0; i < 20; i++) {
+    release_while_read (test_pool_acquire (pool), stream, TRUE, 2, NULL);
+    test_gate_set (TRUE);
+  }
   fail_unless_equals_int (
       gst_vkgdr_allocator_get_active_blocks (GST_VKGDR_ALLOCATOR (allocator)),
       1);
@@ -213,31 +169,6 @@ write_buffer (GstBufferPool *pool, guint seed, GstMapFlags flags, gulong sleep)
   if (!sleep)
     test_assert_device (memory_of (buffer), seed);
   return is_direct;
-}
-
-TEST (auto_delivers_in_both_modes)
-{
-  GstBufferPool *pool = test_pool_new (NULL, SIZE, 0, 4);
-  gint64 end = g_get_monotonic_time () + G_TIME_SPAN_SECOND;
-  guint i;
-
-  for (i = 0; g_get_monotonic_time () < end; i++)
-    if (i % 50)
-      write_buffer (pool, i, GST_MAP_WRITE, 0);
-    else /* the window is slow to read */
-      fail_if (write_buffer (pool, i, GST_MAP_READWRITE, 0));
-  test_pool_free (pool);
-}
-
-TEST_IF (wish_reaches_the_memory, !test_hides_vulkan ())
-{
-  GstBufferPool *pool = test_pool_new (NULL, SIZE, 0, 1);
-
-  g_object_set (pool, "access", GST_VKGDR_ACCESS_STAGED, NULL);
-  fail_if (write_buffer (pool, 1, GST_MAP_WRITE, 0));
-  g_object_set (pool, "access", GST_VKGDR_ACCESS_DIRECT, NULL);
-  fail_unless (write_buffer (pool, 2, GST_MAP_WRITE, 0));
-  test_pool_free (pool);
 }
 
 /* A writer that lags: it holds buffers that it has not mapped yet. When it is
@@ -308,68 +239,39 @@ TEST_LOOP (auto_suits_the_writer, G_N_ELEMENTS (writers))
   test_teardown ();
 }
 
-/* --- failures ------------------------------------------------------------ */
-
-/* If a pool cannot allocate its first buffers, it frees those that it has
- * allocated. */
-TEST (failed_start_leaves_nothing)
+/* A pool that grows leaves part of a small window for the next pool. The first
+ * one gets three quarters of the window, the second one at least its minimum of
+ * two buffers from the rest. */
+TEST (small_window_is_shared)
 {
-  GstVkgdrAllocator *allocator;
-  GstStructure *config;
-  GstBufferPool *pool;
+  GstBufferPool *pools[2];
+  GstBuffer *buffers[2][16];
+  guint i, k, n;
 
-  if (!test_setup_software ("VKGDR_DEBUG=bar=20M SOFTCUDA_MEMORY=1000000"))
-    return;
-  allocator = test_allocator ();
-  pool = gst_vkgdr_buffer_pool_new (test_context);
-  config = gst_buffer_pool_get_config (pool);
-  gst_buffer_pool_config_set_params (config, NULL, 8 * 1024 * 1024, 4, 0);
-  fail_unless (gst_buffer_pool_set_config (pool, config));
-  fail_unless (!gst_buffer_pool_set_active (pool, TRUE));
-  fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 0);
-  gst_object_unref (pool);
-  gst_object_unref (allocator);
+  g_setenv ("VKGDR_DEBUG", "bar=32M", TRUE);
+  test_setup ();
+  for (i = 0; i < 2; i++) {
+    pools[i] = test_pool_new (NULL, 2 * MIB, 2, 0);
+    for (n = k = 0; k < 16; k++) {
+      buffers[i][k] = test_pool_acquire (pools[i]);
+      if (gst_vkgdr_memory_get_host_pointer (
+              gst_buffer_peek_memory (buffers[i][k], 0)))
+        n++;
+    }
+    fail_unless (i == 0 ? n == 12 : n >= 2 && n <= 4, "pool %u: %u", i, n);
+  }
+  for (i = 0; i < 2; i++) {
+    for (k = 0; k < 16; k++)
+      gst_buffer_unref (buffers[i][k]);
+    test_pool_free (pools[i]);
+  }
   test_teardown ();
 }
 
 static void
-take_message (GstBufferPool *pool, GError *error, gchar **message)
+keep_error (GstBufferPool *pool, const GError *error, GError **kept)
 {
-  g_free (*message);
-  *message = g_strdup (error->message);
-}
-
-/* The caller only gets a flow return; the reason is in the pool's signal. */
-TEST (failing_device_is_reported)
-{
-  GstVkgdrStream *stream;
-  GstBuffer *buffer = NULL;
-  gchar *message = NULL;
-  GstBufferPool *pool;
-
-  if (!test_setup_software (""))
-    return;
-  pool = test_pool_new (NULL, SIZE, 1, 1);
-  stream = test_stream_new (test_context);
-  g_signal_connect (
-      pool, "acquire-failed", G_CALLBACK (take_message), &message);
-  buffer = test_pool_acquire (pool);
-  test_gate_delay (stream, 0, NULL);
-  release_while_read (buffer, stream, 0, NULL);
-  test_make_calls_fail ("cuEventQuery:1");
-  fail_unless_equals_int (
-      gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_ERROR);
-  test_make_calls_fail (NULL);
-  test_assert_contains (message, "cuEventQuery");
-  /* The device may still read the buffer, so it is not used again. */
-  fail_unless_equals_int (
-      gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_ERROR);
-  fail_if (test_gate_was_missed ());
-  test_gate_set (TRUE);
-  g_free (message);
-  test_pool_free (pool);
-  gst_object_unref (stream);
-  test_teardown ();
+  *kept = g_error_copy (error);
 }
 
 TEST_FIXTURE (test_setup_bar, test_teardown);
@@ -380,15 +282,14 @@ TEST (refused_alignment_is_reported)
   g_autoptr (GstBufferPool) pool = gst_vkgdr_buffer_pool_new (test_context);
   GstStructure *config = gst_buffer_pool_get_config (pool);
   GstAllocationParams params = { 0, 4095, 0, 0 };
-  g_autofree gchar *message = NULL;
+  GError *error = NULL;
 
-  g_signal_connect (
-      pool, "acquire-failed", G_CALLBACK (take_message), &message);
+  g_signal_connect (pool, "acquire-failed", G_CALLBACK (keep_error), &error);
   gst_buffer_pool_config_set_params (config, NULL, SIZE, 1, 0);
   gst_buffer_pool_config_set_allocator (config, NULL, &params);
   fail_unless (gst_buffer_pool_set_config (pool, config));
   fail_unless (!gst_buffer_pool_set_active (pool, TRUE));
-  test_assert_contains (message, "4096");
+  test_assert_says (error, "4096");
 }
 
 /* --- layouts ------------------------------------------------------------- */
@@ -405,11 +306,7 @@ static const struct {
   gsize offset;  /* of the second plane; 0: a multiple of 512 */
 } layouts[] = {
   { "I420,width=1920,height=1080", TRUE, TRUE, -1, 1920, 0 },
-  { "I420,width=64,height=2", TRUE, TRUE, -1, 64, 0 },
   { "NV12,width=352,height=242", TRUE, TRUE, -1, 352, 0 },
-  { "Y444,width=96,height=51", TRUE, TRUE, -1, 96, 0 },
-  { "Y42B,width=64,height=5", TRUE, TRUE, -1, 64, 0 },
-  { "YUV9,width=128,height=32", TRUE, TRUE, -1, 128, 0 },
   { "YVU9,width=256,height=6", TRUE, TRUE, -1, 256, 0 },
   /* Rows are no multiples of 32 bytes. */
   { "I420,width=322,height=242", TRUE, TRUE, -1, 324, 324 * 242 },
@@ -455,8 +352,6 @@ TEST_LOOP (layouts, G_N_ELEMENTS (layouts))
   fail_unless (gst_buffer_pool_set_active (pool, TRUE));
   buffer = test_pool_acquire (pool);
   gst_buffer_pool_set_active (pool, FALSE);
-  fail_unless_equals_int (gst_buffer_n_memory (buffer), 1);
-  fail_unless (gst_is_vkgdr_memory (memory_of (buffer)));
   meta = gst_buffer_get_video_meta (buffer);
   fail_unless_equals_int (meta ? meta->stride[0] : 0, layouts[__i__].stride);
   if (!meta)

@@ -4,141 +4,120 @@
  * several threads at once
  *
  * Most faults are found only with the thread sanitizer (scripts/test --tsan).
- * The tests do not depend on the order of the threads.
+ * The tests do not depend on the order of the threads, or hold one of them at a
+ * gate inside a call of the driver.
  */
 
 #include <string.h>
 
 #include "sync/stream.h"
-#include "util.h"
+#include "gate.h"
+
+#define SIZE 10000
+
+/* --- a crowd of threads -------------------------------------------------- */
 
 #define N_THREADS 3
 #define N_ROUNDS 200
-#define SIZE 5000
 
-typedef struct _Crowd Crowd;
-typedef void (*Work) (Crowd *crowd, GstVkgdrStream *stream, gint me);
+typedef void (*Work) (GstVkgdrStream *stream, gint me);
 
-struct _Crowd {
-  GstVkgdrContext *context;
-  GstVkgdrAllocator *allocator;
-  GstMemory *memory; /* all threads use it */
-  Work work;
-  gint arrived;
-  gint next;
-};
+static GstVkgdrAllocator *allocator;
+static GstMemory *memory; /* all threads use it */
+static gint arrived;      /* threads; atomic */
 
 static gpointer
-member (gpointer data)
+member (gpointer work)
 {
-  Crowd *crowd = data;
-  g_autoptr (GstVkgdrStream) stream = test_stream_new (crowd->context);
-  gint me = g_atomic_int_add (&crowd->next, 1);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
+  gint me = g_atomic_int_add (&arrived, 1);
   gint i;
 
-  g_atomic_int_inc (&crowd->arrived);
-  while (g_atomic_int_get (&crowd->arrived) < N_THREADS)
+  while (g_atomic_int_get (&arrived) < N_THREADS)
     g_thread_yield ();
   for (i = 0; i < N_ROUNDS; i++)
-    crowd->work (crowd, stream, me);
+    (*(Work *) work) (stream, me);
   return NULL;
 }
 
 static void
-run (Work work, const gchar *debug)
-{
-  Crowd crowd = { .work = work };
-  GThread *threads[N_THREADS];
-  guint i;
-
-  test_set_debug (debug);
-  crowd.context = test_context_new ();
-  crowd.allocator = gst_vkgdr_context_get_allocator (crowd.context);
-  crowd.memory = test_memory_new (crowd.context, SIZE);
-  test_write (crowd.memory, 1);
-
-  for (i = 0; i < N_THREADS; i++)
-    threads[i] = g_thread_new ("member", member, &crowd);
-  for (i = 0; i < N_THREADS; i++)
-    g_thread_join (threads[i]);
-
-  gst_memory_unref (crowd.memory);
-  fail_unless (gst_vkgdr_context_synchronize (crowd.context, NULL));
-  fail_unless_equals_int (
-      gst_vkgdr_allocator_get_active_blocks (crowd.allocator), 0);
-  gst_vkgdr_allocator_free_held (crowd.allocator);
-  fail_unless_equals_uint64 (
-      gst_vkgdr_allocator_get_managed_bytes (crowd.allocator), 0);
-  gst_object_unref (crowd.allocator);
-  test_assert_last_ref (crowd.context);
-  gst_object_unref (crowd.context);
-}
-
-static void
-access_from_streams (Crowd *crowd, GstVkgdrStream *stream, gint me)
+access_from_streams (GstVkgdrStream *stream, gint me)
 {
   GstMapFlags flags = me == 0 ? GST_MAP_WRITE : GST_MAP_READ;
 
-  fail_unless (
-      gst_vkgdr_memory_begin_access (crowd->memory, stream, flags, NULL));
-  fail_unless (
-      gst_vkgdr_memory_end_access (crowd->memory, stream, flags, NULL));
+  fail_unless (gst_vkgdr_memory_begin_access (memory, stream, flags, NULL));
+  fail_unless (gst_vkgdr_memory_end_access (memory, stream, flags, NULL));
 }
 
 static void
-read_and_launch (Crowd *crowd, GstVkgdrStream *stream, gint me)
+read_and_launch (GstVkgdrStream *stream, gint me)
 {
   if (me == 0)
-    access_from_streams (crowd, stream, 1);
+    access_from_streams (stream, 1);
   else
-    test_assert_read (crowd->memory, 1);
+    test_assert_read (memory, 1);
 }
 
 static void
-use_own_memory (Crowd *crowd, GstVkgdrStream *stream, gint me)
+use_own_memory (GstVkgdrStream *stream, gint me)
 {
-  g_autoptr (GstMemory) memory =
-      gst_allocator_alloc (GST_ALLOCATOR (crowd->allocator), SIZE, NULL);
+  g_autoptr (GstMemory) own = gst_vkgdr_allocator_alloc (allocator, SIZE, NULL);
   GstMapInfo map;
 
-  fail_unless (memory != NULL);
-  fail_unless (gst_memory_map (memory, &map, GST_MAP_READWRITE));
+  fail_unless (own != NULL);
+  fail_unless (gst_memory_map (own, &map, GST_MAP_READWRITE));
   memset (map.data, me, map.size);
-  gst_memory_unmap (memory, &map);
+  gst_memory_unmap (own, &map);
 }
 
 /* Uses memories of two sizes, which share slabs. */
 static void
-use_small_memory (Crowd *crowd, GstVkgdrStream *stream, gint me)
+use_small_memory (GstVkgdrStream *stream, gint me)
 {
   const guint8 byte = me;
-  g_autoptr (GstMemory) memory = gst_vkgdr_allocator_alloc (
-      crowd->allocator, g_random_boolean () ? 512 : 1024, NULL);
+  g_autoptr (GstMemory) own = gst_vkgdr_allocator_alloc (
+      allocator, g_random_boolean () ? 512 : 1024, NULL);
   const volatile guint8 *host;
 
-  fail_unless (memory != NULL);
-  host = gst_vkgdr_memory_get_host_pointer (memory);
-  fail_unless (gst_vkgdr_memory_write (memory, 0, &byte, 1, NULL));
+  fail_unless (own != NULL);
+  host = gst_vkgdr_memory_get_host_pointer (own);
+  fail_unless (gst_vkgdr_memory_write (own, 0, &byte, 1, NULL));
   if (g_random_int_range (0, 20) == 0)
-    gst_vkgdr_allocator_free_held (crowd->allocator);
+    gst_vkgdr_allocator_free_held (allocator);
   /* Another thread that has the same memory would have overwritten it. */
   fail_unless_equals_int (*host, me);
 }
 
 /* What all threads do. The last one needs a window. */
-static const Work works[] = { access_from_streams, read_and_launch,
-  use_own_memory, use_small_memory };
+static Work works[] = { access_from_streams, read_and_launch, use_own_memory,
+  use_small_memory };
 
 #define N_WORKS ((gint) G_N_ELEMENTS (works))
 
 TEST_LOOP (crowd, 2 * (test_hides_vulkan () ? N_WORKS - 1 : N_WORKS))
 {
-  run (works[__i__ / 2], __i__ % 2 ? "bar" : "");
+  GThread *threads[N_THREADS];
+  guint i;
+
+  test_set_debug (__i__ % 2 ? "bar" : "");
+  test_setup ();
+  allocator = test_allocator ();
+  memory = test_memory_new (test_context, SIZE);
+  test_write (memory, 1);
+  for (i = 0; i < N_THREADS; i++)
+    threads[i] = g_thread_new ("member", member, &works[__i__ / 2]);
+  for (i = 0; i < N_THREADS; i++)
+    g_thread_join (threads[i]);
+
+  gst_memory_unref (memory);
+  fail_unless (gst_vkgdr_context_synchronize (test_context, NULL));
+  fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 0);
+  gst_vkgdr_allocator_free_held (allocator);
+  fail_unless_equals_uint64 (
+      gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
+  gst_object_unref (allocator);
+  test_teardown ();
 }
-
-#define LIMIT 1000 /* the time limit of a kernel, in milliseconds */
-
-#define N_LAUNCHES 40
 
 /* While one thread launches a kernel, others launch kernels on the same stream,
  * which end first. The first kernel is still watched. */
@@ -146,15 +125,14 @@ TEST (launches_of_others_end_first)
 {
   g_autoptr (GstVkgdrContext) context = test_context_new ();
   g_autoptr (GstVkgdrStream) stream = test_stream_new (context);
-  GstVkgdrLaunch *first, *other;
+  GstVkgdrLaunch *first;
   GError *error = NULL;
   guint i;
 
-  gst_vkgdr_stream_set_kernel_timeout (stream, LIMIT);
+  gst_vkgdr_stream_set_kernel_timeout (stream, 1000);
   first = gst_vkgdr_launch_begin (stream, "first", NULL);
-  for (i = 0; i < N_LAUNCHES; i++) {
-    other = gst_vkgdr_launch_begin (stream, "other", NULL);
-    gst_vkgdr_launch_end (other, TRUE);
+  for (i = 0; i < 40; i++) {
+    gst_vkgdr_launch_end (gst_vkgdr_launch_begin (stream, "other", NULL), TRUE);
     fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
   }
   test_wait_for (!gst_vkgdr_stream_check (stream, NULL));
@@ -164,4 +142,145 @@ TEST (launches_of_others_end_first)
   /* The process would wait at its end while a kernel does not end. */
   test_wait_for (
       !gst_vkgdr_health_is_hung (gst_vkgdr_context_get_health (context)));
+}
+
+/* --- calls that overlap -------------------------------------------------- */
+
+static vkgdr_cuda real; /* the driver's table before it is changed */
+static gint n_calls;    /* of the functions below; atomic */
+static guint8 *data;    /* SIZE bytes */
+
+/* Holds the first call at the gate. */
+static void
+hold_first (void)
+{
+  if (g_atomic_int_add (&n_calls, 1) == 0)
+    test_gate_wait (NULL);
+}
+
+static CUresult
+held_create (CUstream *stream, unsigned int flags)
+{
+  hold_first ();
+  return real.cuStreamCreate (stream, flags);
+}
+
+static CUresult
+held_htod (CUdeviceptr dst, const void *src, size_t size, CUstream stream)
+{
+  hold_first ();
+  return real.cuMemcpyHtoDAsync (dst, src, size, stream);
+}
+
+static CUresult
+held_dtoh (void *dst, CUdeviceptr src, size_t size, CUstream stream)
+{
+  hold_first ();
+  return real.cuMemcpyDtoHAsync (dst, src, size, stream);
+}
+
+/* Starts a thread. Returns when it is at the gate. */
+static GThread *
+start_held (GThreadFunc work, gpointer user_data)
+{
+  GThread *thread = g_thread_new ("held", work, user_data);
+
+  test_wait_for (g_atomic_int_get (&n_calls) > 0);
+  return thread;
+}
+
+static void
+open_gate_and_join (GThread *thread)
+{
+  fail_if (test_gate_was_missed ());
+  test_gate_set (TRUE);
+  g_thread_join (thread);
+}
+
+static gpointer
+unmap (gpointer map)
+{
+  gst_memory_unmap (memory, map);
+  return NULL;
+}
+
+static gpointer
+publish (gpointer map)
+{
+  fail_unless (gst_vkgdr_memory_publish (memory, NULL));
+  return NULL;
+}
+
+static void
+setup_without_window (void)
+{
+  test_set_debug ("no-window");
+  test_setup ();
+}
+
+TEST_FIXTURE (setup_without_window, test_teardown);
+
+/* One thread is held at the gate while it unmaps or publishes the memory, and
+ * another one does the other. The content is on its way when publishing
+ * returns, even if another thread has begun to unmap the memory. An unmap may
+ * give the staging buffer away while another thread publishes the content.
+ *
+ * Small memory outside of a pool is not cleared, so that no stream for
+ * transfers exists. It is made by the first transfer. */
+TEST_LOOP (publish_and_unmap, 2)
+{
+  static const GThreadFunc work[] = { unmap, publish };
+  GThread *thread;
+  GstMapInfo map;
+
+  memory = test_memory_new (test_context, SIZE);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  test_fill (map.data, SIZE, 1);
+  test_change_driver (&real)->cuStreamCreate = held_create;
+  thread = start_held (work[__i__], &map);
+  work[1 - __i__](&map);
+  if (__i__ == 0)
+    test_assert_device (memory, 1);
+  open_gate_and_join (thread);
+  test_assert_device (memory, 1);
+  gst_memory_unref (memory);
+}
+
+static gpointer
+transfer (gpointer is_upload)
+{
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
+
+  if (is_upload)
+    fail_unless (gst_vkgdr_memory_upload (memory, 0, data, SIZE, stream, NULL));
+  else
+    test_download (memory, data, stream);
+  fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
+  return NULL;
+}
+
+TEST_FIXTURE (test_setup_bar, test_teardown);
+
+/* The driver may wait until memory that is not pinned is transferred. Other
+ * threads can query the memory meanwhile. */
+TEST_LOOP (transfer_blocks_no_other_thread, 2)
+{
+  vkgdr_cuda *table = test_change_driver (&real);
+  GThread *thread;
+
+  memory = test_memory_new (test_context, SIZE);
+  data = g_malloc0 (SIZE);
+  if (__i__)
+    test_fill (data, SIZE, 1);
+  else
+    test_write (memory, 1);
+  table->cuMemcpyHtoDAsync = held_htod;
+  table->cuMemcpyDtoHAsync = held_dtoh;
+  thread = start_held (transfer, GINT_TO_POINTER (__i__));
+  gst_vkgdr_memory_is_idle (memory);
+  open_gate_and_join (thread);
+  fail_unless (test_matches (data, SIZE, 1));
+  test_assert_device (memory, 1);
+  gst_memory_unref (memory);
+  g_free (data);
 }

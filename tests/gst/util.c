@@ -10,7 +10,6 @@
 #include <unistd.h>
 #include <gst/base/gstpushsrc.h>
 
-#include "driver.h"
 #include "slow.h"
 
 TestSpy test_spy;
@@ -627,10 +626,6 @@ G_DEFINE_TYPE (TestFrames, test_frames, GST_TYPE_PUSH_SRC)
 
 enum { PROP_FOREIGN = 1, PROP_BUFFERS };
 
-static GstStaticPadTemplate frames_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (GST_VIDEO_CAPS_MAKE ("GRAY8")));
-
 static gboolean
 frames_start (GstBaseSrc *src)
 {
@@ -648,18 +643,18 @@ static gboolean
 frames_decide_allocation (GstBaseSrc *src, GstQuery *query)
 {
   TestFrames *self = TEST_FRAMES (src);
-  guint n = gst_query_get_n_allocation_pools (query), size, min, max;
   GstBufferPool *pool = NULL;
+  guint size, min, max;
 
   if (self->foreign) {
-    while (n > 0)
-      gst_query_remove_nth_allocation_pool (query, --n);
+    while (gst_query_get_n_allocation_pools (query) > 0)
+      gst_query_remove_nth_allocation_pool (query, 0);
     while (gst_query_get_n_allocation_params (query) > 0)
       gst_query_remove_nth_allocation_param (query, 0);
     pool = gst_video_buffer_pool_new ();
     gst_query_add_allocation_pool (
         query, pool, self->info.size, 0, self->buffers);
-  } else if (n > 0) {
+  } else if (gst_query_get_n_allocation_pools (query) > 0) {
     gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
     gst_query_set_nth_allocation_pool (
         query, 0, pool, size, self->buffers, max);
@@ -674,20 +669,17 @@ frames_fill (GstPushSrc *src, GstBuffer *buffer)
 {
   TestFrames *self = TEST_FRAMES (src);
   GstVideoFrame frame;
-  guint x, y;
+  gint x, y;
 
   if (!gst_video_frame_map (&frame, &self->info, buffer, GST_MAP_WRITE)) {
     GST_ELEMENT_ERROR (
         self, RESOURCE, WRITE, ("A buffer cannot be mapped."), (NULL));
     return GST_FLOW_ERROR;
   }
-  for (y = 0; y < (guint) GST_VIDEO_FRAME_HEIGHT (&frame); y++) {
-    guint8 *row = (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&frame, 0)
-                  + (gsize) y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0);
-
-    for (x = 0; x < (guint) GST_VIDEO_FRAME_WIDTH (&frame); x++)
-      row[x] = test_frame_byte (self->frame, x, y);
-  }
+  for (y = 0; y < self->info.height; y++)
+    for (x = 0; x < self->info.width; x++)
+      ((guint8 *) frame.data[0])[y * frame.info.stride[0] + x] =
+          test_frame_byte (self->frame, x, y);
   gst_video_frame_unmap (&frame);
   GST_BUFFER_PTS (buffer) = self->frame++ * GST_MSECOND;
   return GST_FLOW_OK;
@@ -706,6 +698,11 @@ frames_set_property (
 static void
 test_frames_class_init (TestFramesClass *klass)
 {
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseSrcClass *src_class = GST_BASE_SRC_CLASS (klass);
+  g_autoptr (GstCaps) caps =
+      gst_caps_from_string (GST_VIDEO_CAPS_MAKE ("GRAY8"));
+
   G_OBJECT_CLASS (klass)->set_property = frames_set_property;
   g_object_class_install_property (G_OBJECT_CLASS (klass), PROP_FOREIGN,
       g_param_spec_boolean ("foreign", "Foreign", "Has a pool of its own",
@@ -713,14 +710,13 @@ test_frames_class_init (TestFramesClass *klass)
   g_object_class_install_property (G_OBJECT_CLASS (klass), PROP_BUFFERS,
       g_param_spec_uint ("buffers", "Buffers", "Buffers in the pool", 1, 100, 4,
           G_PARAM_WRITABLE | G_PARAM_CONSTRUCT | G_PARAM_STATIC_STRINGS));
-  gst_element_class_add_static_pad_template (
-      GST_ELEMENT_CLASS (klass), &frames_template);
-  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass),
-      "Test frames", "Source/Video", "Makes frames that can be told apart",
-      "gst-vkgdr developers");
-  GST_BASE_SRC_CLASS (klass)->start = frames_start;
-  GST_BASE_SRC_CLASS (klass)->set_caps = frames_set_caps;
-  GST_BASE_SRC_CLASS (klass)->decide_allocation = frames_decide_allocation;
+  gst_element_class_add_pad_template (element_class,
+      gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  gst_element_class_set_static_metadata (element_class, "Test frames",
+      "Source/Video", "Makes frames that can be told apart", "nobody");
+  src_class->start = frames_start;
+  src_class->set_caps = frames_set_caps;
+  src_class->decide_allocation = frames_decide_allocation;
   GST_PUSH_SRC_CLASS (klass)->fill = frames_fill;
 }
 
@@ -741,6 +737,13 @@ test_frames_register (void)
 
 /* --- calls of the driver ------------------------------------------------- */
 
+vkgdr_cuda *
+test_change_driver (vkgdr_cuda *copy)
+{
+  *copy = *vkgdr_driver_load ();
+  return (vkgdr_cuda *) vkgdr_driver_load ();
+}
+
 static vkgdr_cuda real;
 
 static CUresult
@@ -760,9 +763,8 @@ spy_dtoh (void *dst, CUdeviceptr src, size_t size, CUstream stream)
 void
 test_spy_install (GstVkgdrContext *context)
 {
-  vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
+  vkgdr_cuda *table = test_change_driver (&real);
 
-  real = *table;
   table->cuMemcpyHtoDAsync = spy_htod;
   table->cuMemcpyDtoHAsync = spy_dtoh;
 }

@@ -13,6 +13,7 @@
 
 #include "bytes.h"
 #include "case.h"
+#include "driver.h"
 #include "memory/memory-private.h"
 #include "slow.h"
 
@@ -212,6 +213,10 @@ guint8 test_frame_byte (guint frame, guint x, guint y);
  * its buffers. With foreign=true, they are from a pool of the source, of
  * ordinary memory, and `buffers` is the maximum number. */
 void test_frames_register (void);
+
+/* Returns the driver's table of functions, so that the test can replace some.
+ * *@real gets the functions as they were. */
+vkgdr_cuda *test_change_driver (vkgdr_cuda *real);
 
 /* Counts transfers to the device and to the host, after test_spy_install () has
  * replaced the functions in the table of entry points. The table belongs to the
