@@ -6,8 +6,8 @@
  * replaces __global__ and __shared__, for which macros are not sufficient. One
  * thread of the CPU runs a block, so the block's variables are thread-local.
  *
- * Not supported: textures of arrays, inline PTX, and allocation and launches on
- * the device.
+ * Not supported: texture references, inline PTX that does more than read a
+ * special register, and allocation and launches on the device.
  */
 
 #ifndef SOFTCUDA_RUNTIME_H

@@ -390,43 +390,6 @@ START_TEST (test_old_launches)
 }
 END_TEST;
 
-static void
-check_failing_kernel (const char *source, CUresult error)
-{
-  CUcontext own;
-  CUdeviceptr out;
-  void *params[] = { &out };
-
-  ok (cu.cuCtxCreate (&own, 0, 0));
-  out = zeroed (4);
-  fails (run (find (build (source), "stumble"), 4, 8, 0, params), error);
-  fails (cu.cuCtxSynchronize (), error);
-  fails (cu.cuMemsetD8 (out, 0, 4), error);
-  ok (cu.cuCtxDestroy (own));
-  ok (cu.cuCtxSynchronize ());
-}
-
-START_TEST (test_failure_is_sticky)
-{
-  check_failing_kernel ("__global__ void stumble (int *out)\n"
-                        "{\n"
-                        "  if (blockIdx.x == 1 && threadIdx.x == 3)\n"
-                        "    __trap ();\n"
-                        "  atomicAdd (out, 1);\n"
-                        "}\n",
-      CUDA_ERROR_LAUNCH_FAILED);
-  check_failing_kernel ("#include <assert.h>\n"
-                        "__global__ void stumble (int *out)\n"
-                        "{\n"
-                        "  __syncthreads ();\n"
-                        "  assert (blockIdx.x != 1 || threadIdx.x != 3);\n"
-                        "  __syncthreads ();\n"
-                        "  atomicAdd (out, 1);\n"
-                        "}\n",
-      CUDA_ERROR_ASSERT);
-}
-END_TEST;
-
 START_TEST (test_launches_follow_their_stream)
 {
   CUmodule module = build ("__global__ void twice (int *n) { *n = 2 * *n; }\n"
@@ -835,7 +798,6 @@ softcuda_compiler_suite (void)
   tcase_add_test (tc, test_launch_is_checked);
   tcase_add_test (tc, test_arguments_in_a_buffer);
   tcase_add_test (tc, test_old_launches);
-  tcase_add_test (tc, test_failure_is_sticky);
   tcase_add_test (tc, test_launches_follow_their_stream);
   tcase_add_test (tc, test_kernels_are_found);
   tcase_add_test (tc, test_cplusplus);
