@@ -62,6 +62,8 @@ class Program(unittest.TestCase):
             with self.subTest(picture=name):
                 self.assertEqual(texts_of(self.folder / name), texts_of(PICTURES / name))
                 shown.update(texts_of(self.folder / name))
+        for value, text in (1234.4, "1234"), (54.66, "54.7"), (2.345, "2.35"), (0.0655, "0.066"):
+            self.assertEqual(PROGRAM.format_number(value), text)
         results = load_saved()
         self.assertIn(f"{results['machine']['name']}, {results['machine']['cpu']}", shown)
         for case in results["pipelines"]:
@@ -162,10 +164,6 @@ class Readable(unittest.TestCase):
             {"id": "3", "label": "none", "median": 0.0, "min": 0.0, "max": 0.0}])
         results["pipelines"] = [case]
         self.check(results)
-
-    def test_numbers(self):
-        for value, text in (1234.4, "1234"), (54.66, "54.7"), (2.345, "2.35"), (0.0655, "0.066"):
-            self.assertEqual(PROGRAM.format_number(value), text)
 
 
 if __name__ == "__main__":

@@ -37,8 +37,9 @@ class Failure(Exception):
         super().__init__(" ".join(str(text).split())[:LONGEST])
 
 
-def start(command):
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def start(command, **environment):
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            env={**os.environ, **environment})
 
 
 def read_line(process, seconds=PATIENCE):
@@ -146,9 +147,10 @@ class Measurer:
 
     def measure_process(self, case, variant):
         with tempfile.TemporaryDirectory() as cache:
-            env = ["env", f"VKGDR_CACHE_DIR={cache}"] if variant.id == "vkgdrtensor" else []
+            environment = {"VKGDR_CACHE_DIR": cache} if variant.id == "vkgdrtensor" else {}
+            command = [*self.command, "play", variant.pipeline + " name=first"]
             began = time.monotonic_ns()
-            with start([*env, *self.command, "play", variant.pipeline + " name=first"]) as process:
+            with start(command, **environment) as process:
                 try:
                     return (read_line(process)["time"] - began) / 1e6
                 finally:

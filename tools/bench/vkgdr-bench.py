@@ -52,19 +52,20 @@ class Parser(argparse.ArgumentParser):
 
 
 def number(kind, low, high):
-    """The type of an option, whose name argparse shows."""
+    """The type of an option."""
     def parse(text):
-        if not low <= kind(text) <= high:
-            raise ValueError
-        return kind(text)
-    parse.__name__ = f"number from {low} to {high}: the"
+        with contextlib.suppress(ValueError):
+            if low <= kind(text) <= high:
+                return kind(text)
+        raise argparse.ArgumentTypeError(f"takes a number from {low} to {high}")
     return parse
 
 
-def section(text):
+def sections(text):
     names = text.split(",")
-    if set(names) - set(bench_cases.SECTIONS):
-        raise ValueError
+    for name in names:
+        if name not in bench_cases.SECTIONS:
+            raise argparse.ArgumentTypeError(f'there is no section "{name}" of pipelines')
     return names
 
 
@@ -92,7 +93,7 @@ def parse_options():
     add("--fill", choices=("memset", "copy", "uncached"), metavar="HOW",
         help="how sources write: memset, copy (of a pattern) or uncached (copies of a large"
         " area) (several streams: uncached, others: memset)")
-    add("--section", type=section, default=bench_cases.SECTIONS, metavar="NAME[,NAME]",
+    add("--section", type=sections, default=bench_cases.SECTIONS, metavar="NAME[,NAME]",
         help="only measure pipelines of these sections: " + ", ".join(bench_cases.SECTIONS))
     add("--consumer-prefix", metavar="COMMAND", default="",
         help="starts the other processes of the sections ipc and ipc-delay, such as"

@@ -17,11 +17,11 @@
 JsonObject *info_collect (gboolean *usable);
 
 /* verdict.c: returns: (transfer full): the member "verdict" of @device or, if
- * that is NULL because there is no device, of @report. @probe has what was found
- * about the device beside its facts: "obstacle" (why it has no window, or cannot
- * be used at all), "trial" (the result of one with a small allocation) and, if
- * there is no window, "remedy" (libvkgdr's). More is added to it. Calls no
- * driver. */
+ * that is NULL because there is no device, of @report. @probe has what was
+ * found about the device beside its facts: "obstacle" (why it has no window, or
+ * cannot be used at all), "trial" (the result of one with a small allocation)
+ * and, if there is no window, "remedy" (libvkgdr's). More is added to it. Calls
+ * no driver. */
 JsonObject *info_judge (
     JsonObject *report, JsonObject *probe, JsonObject *device);
 
