@@ -542,36 +542,24 @@ expect_range (range_function function, vkgdr_memory_t mem, size_t offset,
   ck_assert_uint_eq (spied.range.size, end - begin);
 }
 
-/* An offset, a size, and the range that Vulkan has to get, all in atoms plus
- * bytes. The memory has 16 atoms less 3 bytes. */
-typedef struct {
-  struct {
-    size_t atoms;
-    int bytes;
-  } offset, size, begin, end;
-} Range;
+#define ATOM 64
+#define END (16 * ATOM - 3) /* the size of the memory */
 
-#define END \
-  { \
-    16, -3 \
-  }
-
-static const Range ranges[] = {
-  { { 0 }, { 0, 1 }, { 0 }, { 1 } },
-  { { 0 }, { 1 }, { 0 }, { 1 } },
-  { { 1, -1 }, { 0, 1 }, { 0 }, { 1 } },
-  { { 1, -1 }, { 0, 2 }, { 0 }, { 2 } },
-  { { 1 }, { 1 }, { 1 }, { 2 } },
-  { { 1 }, { 1, 1 }, { 1 }, { 3 } },
-  { { 5, 1 }, { 0, 1 }, { 5 }, { 6 } },
-  { { 16, -4 }, { 0, 1 }, { 15 }, END },
-  { { 14 }, { 1, 1 }, { 14 }, END },
-  { { 0 }, END, { 0 }, END },
-  { { 0 }, { 0 }, { 0 }, { 0 } },
-  { END, { 0 }, { 0 }, { 0 } },
+/* An offset, a size, and the range that Vulkan has to get. */
+static const size_t ranges[][4] = {
+  { 0, 1, 0, ATOM },
+  { 0, ATOM, 0, ATOM },
+  { ATOM - 1, 1, 0, ATOM },
+  { ATOM - 1, 2, 0, 2 * ATOM },
+  { ATOM, ATOM, ATOM, 2 * ATOM },
+  { ATOM, ATOM + 1, ATOM, 3 * ATOM },
+  { 5 * ATOM + 1, 1, 5 * ATOM, 6 * ATOM },
+  { END - 1, 1, 15 * ATOM, END },
+  { 14 * ATOM, ATOM + 1, 14 * ATOM, END },
+  { 0, END, 0, END },
+  { 0, 0, 0, 0 },
+  { END, 0, 0, 0 },
 };
-
-#define BYTES(place) (ranges[i].place.atoms * atom + ranges[i].place.bytes)
 
 static const range_function functions[] = { vkgdr_memory_flush,
   vkgdr_memory_invalidate };
@@ -594,23 +582,20 @@ TEST_LOOP (ranges_are_rounded, N_ELEMENTS (functions))
   vkgdr_t g = test_open (VKGDR_OPEN_FORCE_NON_COHERENT_BIT);
   range_function function = functions[__i__];
   vkgdr_memory_t mem;
-  size_t atom, size, i;
+  size_t i;
 
   g->vk.FlushMappedMemoryRanges = spy;
   g->vk.InvalidateMappedMemoryRanges = spy;
-  if (g->atom_size < 4)
-    g->atom_size = 64; /* this makes rounding necessary */
-  atom = g->atom_size;
-  size = 16 * atom - 3;
-  mem = test_alloc (g, size);
+  g->atom_size = ATOM;
+  mem = test_alloc (g, END);
   ck_assert (!vkgdr_memory_is_coherent (mem));
-  ck_assert_uint_eq (vkgdr_memory_non_coherent_atom_size (mem), atom);
+  ck_assert_uint_eq (vkgdr_memory_non_coherent_atom_size (mem), ATOM);
   for (i = 0; i < N_ELEMENTS (ranges); i++) {
-    expect_range (function, mem, BYTES (offset), BYTES (size), BYTES (begin),
-        BYTES (end));
+    expect_range (
+        function, mem, ranges[i][0], ranges[i][1], ranges[i][2], ranges[i][3]);
     assert_no_error ();
   }
-  assert_beyond (function, mem, size);
+  assert_beyond (function, mem, END);
   spied.result = VK_ERROR_OUT_OF_HOST_MEMORY;
   function (mem, 0, 1);
   assert_error ("VK_ERROR_OUT_OF_HOST_MEMORY");
