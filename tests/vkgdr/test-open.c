@@ -484,17 +484,12 @@ TEST_LOOP (nothing_leaks, N_ELEMENTS (restrictions))
 static void *
 use_in_thread (void *data)
 {
-  vkgdr_memory_t mem;
   vkgdr_t g;
   int i;
 
-  test_enter_context ();
   for (i = 0; i < 3; i++) {
-    g = vkgdr_open (0, 0);
-    mem = g ? vkgdr_memory_alloc (g, 4096, 0) : NULL;
-    if (!mem)
-      return vkgdr_last_error ();
-    vkgdr_memory_free (mem);
+    g = test_open (0);
+    vkgdr_memory_free (test_alloc (g, 4096));
     vkgdr_close (g);
   }
   return NULL;
