@@ -11,8 +11,8 @@ from ._constants import address_mode as _address_mode
 from ._constants import filter_mode as _filter_mode
 from ._context import Context, ContextDependent, bare
 from ._cuda import (
-    CONVERTERS, INVALID_VALUE, Handle, LogicError, also_named, call, cu, error, handle_of,
-    host_range, pointer, uint,
+    CONVERTERS, INVALID_VALUE, Handle, LogicError, also_named, call, cu, error, host_range,
+    pointer, uint,
 )
 from ._library import fields
 
@@ -54,7 +54,7 @@ class ArrayDescriptor3D(_Descriptor):
     _fields_ = fields("z width z height z depth i _format I num_channels I flags")
 
 
-class Array(Handle, ContextDependent):
+class Array(Handle, ContextDependent, letter="A"):
     """Memory in the layout of textures. Kernels use it by a texture or a surface."""
 
     _FREE = "cuArrayDestroy"
@@ -78,8 +78,6 @@ class Array(Handle, ContextDependent):
         cu.cuArray3DGetDescriptor(ctypes.byref(result), self.handle)
         return result
 
-
-CONVERTERS["A"] = handle_of(Array)
 
 memcpy_dtoa = call("cuMemcpyDtoA", "ary, index, src, len")
 memcpy_atod = call("cuMemcpyAtoD", "dest, ary, index, len")
@@ -209,7 +207,7 @@ class SurfaceReference(_Reference):
         return self._bound("cuSurfRefGetArray")
 
 
-class TextureReference(_Reference, ContextDependent):
+class TextureReference(_Reference, ContextDependent, letter="T"):
     """A texture of a kernel: Module.get_texref()."""
 
     _FREE = "cuTexRefDestroy"
@@ -245,8 +243,6 @@ class TextureReference(_Reference, ContextDependent):
     get_flags = call("cuTexRefGetFlags", "self")
     get_format = call("cuTexRefGetFormat", "self", lambda found: (array_format(found[0]), found[1]))
 
-
-CONVERTERS["T"] = handle_of(TextureReference)
 
 _FORMATS = {
     np.dtype(name): getattr(array_format, constant)

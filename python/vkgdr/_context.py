@@ -11,8 +11,8 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Type, TypeVar, Un
 
 from ._constants import compute_mode, device_attribute, func_cache, shared_config
 from ._cuda import (
-    CONVERTERS, CUDA_VERSION, DEINITIALIZED, INVALID_CONTEXT, INVALID_VALUE, NOT_READY, Handle,
-    IpcHandle, LogicError, also_named, call, cu, error, handle_of,
+    CONVERTERS, CUDA_VERSION, DEINITIALIZED, INVALID_CONTEXT, NOT_READY, Handle, LogicError,
+    also_named, call, cu, error,
 )
 
 __all__ = [
@@ -94,7 +94,7 @@ def _restore_current() -> None:
         cu.cuCtxPushCurrent(context.handle)
 
 
-class Context(Handle):
+class Context(Handle, letter="C"):
     """A CUDA context. Device.make_context() makes one and pushes it on the stack."""
 
     _valid = False
@@ -186,7 +186,8 @@ def acquire_context() -> Context:
 
 
 # None is the current context.
-CONVERTERS["C"] = lambda context: handle_of(Context)(
+_convert_context = CONVERTERS["C"]
+CONVERTERS["C"] = lambda context: _convert_context(
     acquire_context() if context is None else context)
 
 
@@ -229,7 +230,7 @@ def in_context(context: Context, call: Callable[[], Any]) -> Any:
         cu.raw("cuCtxPopCurrent")(ctypes.byref(ctypes.c_void_p()))
 
 
-class Device(Handle):
+class Device(Handle, letter="V"):
     """A CUDA device, by number or by the address on the PCI bus.
 
     The values of device_attribute are attributes, too: device.warp_size.
@@ -292,25 +293,6 @@ def _is_reached(function: str, handle: Optional[int]) -> bool:
     return result == 0
 
 
-def read_ipc_handle(handle: Any) -> Any:
-    """Converts a handle from another process. PyCUDA demands a bytearray."""
-    if not isinstance(handle, (bytes, bytearray)):
-        raise error("ipc_handle", INVALID_VALUE, "argument is not a bytes array")
-    if len(handle) != ctypes.sizeof(IpcHandle):
-        raise error("ipc_handle", INVALID_VALUE, "handle has the wrong size")
-    return IpcHandle.from_buffer_copy(handle)
-
-
-def get_ipc_handle(function: str, devptr: Any) -> bytearray:
-    """A handle for another process."""
-    handle = IpcHandle()
-    getattr(cu, function)(ctypes.byref(handle), devptr)
-    return bytearray(handle)
-
-
-CONVERTERS["V"] = handle_of(Device)
-
-
 class Stream(ContextDependent):
     """A queue of operations that the device carries out in order."""
 
@@ -331,7 +313,7 @@ class Stream(ContextDependent):
         return 0, self.handle
 
 
-class Event(Handle, ContextDependent):
+class Event(Handle, ContextDependent, letter="E"):
     """A point of a stream, which has a time."""
 
     _FREE = "cuEventDestroy"
@@ -341,8 +323,7 @@ class Event(Handle, ContextDependent):
 
     @staticmethod
     def from_ipc_handle(handle: Any) -> "Event":
-        return bare(Event, _context=acquire_context(),
-                    handle=cu.cuIpcOpenEventHandle(read_ipc_handle(handle)))
+        return bare(Event, _context=acquire_context(), handle=cu.cuIpcOpenEventHandle(handle))
 
     def record(self, stream: Any = None) -> "Event":
         cu.cuEventRecord(self.handle, stream)
@@ -360,9 +341,4 @@ class Event(Handle, ContextDependent):
         call("cuEventElapsedTime", "self, event", uses="event, self"))
     time_till: Callable[..., float] = also_named(end_event="event")(
         call("cuEventElapsedTime", "self, event", uses="self, event"))
-
-    def ipc_handle(self) -> bytearray:
-        return get_ipc_handle("cuIpcGetEventHandle", self.handle)
-
-
-CONVERTERS["E"] = handle_of(Event)
+    ipc_handle = call("cuIpcGetEventHandle", "self", bytearray)

@@ -8,7 +8,7 @@ import functools
 import operator
 import os
 import re
-from typing import Any, Callable, Dict, Optional, Tuple, Type, TypeVar
+from typing import Any, Callable, Dict, Optional, Tuple, TypeVar
 
 from ._library import last_error, lib, structure, types
 
@@ -96,9 +96,9 @@ cuCtxEnablePeerAccess CI  cuCtxDisablePeerAccess C
 cuStreamCreate P>I  cuStreamDestroy_v2 P  cuStreamSynchronize P  cuStreamQuery P
 cuStreamWaitEvent PEI  cuStreamAttachMemAsync SDzI
 cuEventCreate P>I  cuEventDestroy_v2 P  cuEventRecord PS  cuEventSynchronize P
-cuEventQuery P  cuEventElapsedTime f>EE  cuIpcGetEventHandle PP  cuIpcOpenEventHandle P>X
+cuEventQuery P  cuEventElapsedTime f>EE  cuIpcGetEventHandle X>P  cuIpcOpenEventHandle P>X
 cuMemGetInfo_v2 zz>  cuMemAlloc_v2 D>z  cuMemAllocPitch_v2 Dz>zzI  cuMemFree_v2 D
-cuMemGetAddressRange_v2 Dz>D  cuIpcGetMemHandle PD
+cuMemGetAddressRange_v2 Dz>D  cuIpcGetMemHandle X>D
 cuIpcOpenMemHandle_v2 D>XI  cuIpcCloseMemHandle D
 cuMemAllocManaged D>zI  cuMemAdvise Dzii
 cuMemHostAlloc P>zI  cuMemFreeHost P  cuMemHostGetDevicePointer_v2 D>PI  cuMemHostGetFlags I>P
@@ -181,7 +181,7 @@ class _Driver:
         if name not in self._prototypes:
             raise AttributeError(name)
         function, (_, results, arguments) = self.raw(name), self._prototypes[name]
-        kinds = types(results)
+        kinds = types(results, X=IpcHandle)
         convert = [CONVERTERS.get(letter) for letter in arguments if letter != "-"]
 
         def call(*given: Any) -> Any:
@@ -191,9 +191,8 @@ class _Driver:
                 for change, argument in zip(convert, given)))
             if result:
                 raise error(name, result)
-            if len(values) < 2:
-                return values[0].value if values else None
-            return tuple(value.value for value in values)
+            found = tuple(getattr(value, "value", value) for value in values)
+            return found if len(found) > 1 else found[0] if found else None
 
         setattr(self, name, call)
         return call
@@ -263,12 +262,12 @@ def pointer(value: Any) -> int:
     return uint(value)
 
 
-def stream_handle(stream: Any) -> Optional[int]:
+def stream_handle(stream: Any, may_be_number: bool = False) -> Optional[int]:
     """The handle of None (the default stream), a Stream, or a stream of GstVkgdr,
     PyTorch, CuPy or cuda.core.
     """
-    if stream is None:
-        return None
+    if stream is None or may_be_number and isinstance(stream, int):
+        return stream
     for name in ("handle", "cuda_stream", "ptr"):
         handle = None if isinstance(stream, Handle) else getattr(stream, name, None)
         if hasattr(handle, "__index__"):
@@ -280,9 +279,19 @@ def stream_handle(stream: Any) -> Optional[int]:
 
 
 class Handle:
-    """An object of the driver that is not a stream. Objects with the same handle are equal."""
+    """An object of the driver that is not a stream. Objects with the same handle are equal.
+    The letter stands for the class in the table of functions.
+    """
 
     handle: Any
+
+    def __init_subclass__(cls, letter: str = "") -> None:
+        def convert(value: Any) -> Any:
+            if not isinstance(value, cls):
+                raise TypeError(f"expected {cls.__name__}, not {type(value).__name__}")
+            return value.handle
+
+        CONVERTERS[letter] = convert
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and self.handle == other.handle
@@ -291,19 +300,16 @@ class Handle:
         return hash(self.handle)
 
 
-def handle_of(cls: Type[Handle]) -> Callable[[Any], Any]:
-    """A function that checks the class of an object, and returns its handle."""
-    def convert(value: Any) -> Any:
-        if not isinstance(value, cls):
-            raise TypeError(f"expected {cls.__name__}, not {type(value).__name__}")
-        return value.handle
-
-    return convert
+def _ipc_handle(handle: Any) -> Any:
+    """Converts a handle from another process. PyCUDA demands a bytearray."""
+    if not isinstance(handle, (bytes, bytearray)) or len(handle) != ctypes.sizeof(IpcHandle):
+        raise error("ipc_handle", INVALID_VALUE, "the handle is not a bytearray of its size")
+    return IpcHandle.from_buffer_copy(handle)
 
 
 #: How arguments are converted, by the letter of their type.
 CONVERTERS: Dict[str, Callable[[Any], Any]] = {
-    "D": pointer, "S": stream_handle, "s": os.fsencode, "z": uint,
+    "D": pointer, "S": stream_handle, "X": _ipc_handle, "s": os.fsencode, "z": uint,
     "i": lambda value: uint(value, 32, -1 << 31), "I": lambda value: uint(value, 32),
     "H": lambda value: uint(value, 16), "B": lambda value: uint(value, 8),
 }

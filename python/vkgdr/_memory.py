@@ -15,10 +15,7 @@ from typing import Any, Callable, DefaultDict, Dict, List, Optional, Tuple, Type
 import numpy as np
 
 from ._constants import ipc_mem_flags
-from ._context import (
-    Context, ContextDependent, acquire_context, bare, clean_up, get_ipc_handle, in_context,
-    read_ipc_handle,
-)
+from ._context import Context, ContextDependent, acquire_context, bare, clean_up, in_context
 from ._cuda import INVALID_HANDLE, INVALID_VALUE, MemoryError, also_named, call, cu, error, uint
 
 __all__ = [
@@ -144,7 +141,7 @@ def mem_alloc_like(ary: Any) -> DeviceAllocation:
 # The free and the total memory of the device; an allocation's address and size.
 mem_get_info = call("cuMemGetInfo")
 mem_get_address_range = call("cuMemGetAddressRange", "ptr")
-mem_get_ipc_handle = functools.partial(get_ipc_handle, "cuIpcGetMemHandle")
+mem_get_ipc_handle = call("cuIpcGetMemHandle", "devptr", bytearray)
 
 
 class IPCMemoryHandle(DeviceAllocation):
@@ -154,7 +151,7 @@ class IPCMemoryHandle(DeviceAllocation):
 
     def __init__(self, ipc_handle: Any, flags: int = ipc_mem_flags.LAZY_ENABLE_PEER_ACCESS) -> None:
         self._context = acquire_context()
-        self._pointer = cu.cuIpcOpenMemHandle(read_ipc_handle(ipc_handle), flags)
+        self._pointer = cu.cuIpcOpenMemHandle(ipc_handle, flags)
         self._size = mem_get_address_range(self._pointer)[1]
 
     close = DeviceAllocation.free

@@ -78,11 +78,6 @@ def _peers(name: str) -> int:
     return _PEERS[name]
 
 
-def _handle_of(stream: Any) -> Optional[int]:
-    """The CUstream of a number, or of a stream of PyTorch, CuPy, PyCUDA or cuda.core."""
-    return stream if isinstance(stream, int) else stream_handle(stream)
-
-
 def _slices(timeout: Optional[float]) -> Iterator[int]:
     """How long each call may wait, in nanoseconds: in the end 0, or never if there is no limit.
     """
@@ -273,7 +268,7 @@ class Frame(_Picture, ContextManager["Frame"]):
         handle = self._take()
         if stream is None:
             _release(handle, self._used)
-        elif not lib.vkgdr_frame_release_on_stream(handle, _handle_of(stream)):
+        elif not lib.vkgdr_frame_release_on_stream(handle, stream_handle(stream, True)):
             raise failure()
 
     def __exit__(self, *exception: Any) -> None:
@@ -395,7 +390,7 @@ class FrameBuffer(_Picture):
         if stream is None and not self._used[0]:
             ok = lib.vkgdr_frame_server_send(server, buffer, when)
         else:
-            ok = lib.vkgdr_frame_server_send_on_stream(server, buffer, when, _handle_of(stream))
+            ok = lib.vkgdr_frame_server_send_on_stream(server, buffer, when, stream_handle(stream, True))
         if not ok:
             raise failure()
 

@@ -26,7 +26,7 @@ from ..module import get_introspection_module  # noqa: E402
 GstVkgdr = get_introspection_module("GstVkgdr")
 
 _Class = TypeVar("_Class", bound=type)
-_DOMAIN = GLib.quark_to_string(GstVkgdr.error_quark())
+DOMAIN = GLib.quark_to_string(GstVkgdr.error_quark())
 
 
 def override(cls: _Class) -> _Class:
@@ -105,7 +105,7 @@ def _class_of(message: str, code: int) -> Type[CudaError]:
 
 
 def _new(cls: Type[GLib.Error], message: str = "", domain: str = "", code: int = 0) -> GLib.Error:
-    if cls is GLib.Error and domain == _DOMAIN:
+    if cls is GLib.Error and domain == DOMAIN:
         cls = _class_of(message, code)
     return builtins.RuntimeError.__new__(cls)
 

@@ -13,22 +13,11 @@ from typing import Any, Callable, Tuple
 
 from . import _gstvkgdr_arrays as arrays
 from . import _gstvkgdr_layout as layout
-from ._gstvkgdr_base import GLib, GstVideo, GstVkgdr, override
+from ._gstvkgdr_base import DOMAIN, GLib, GstVideo, GstVkgdr, override
 
 # The functions of the base classes that return an error.
 _GUARDED = ("do_open", "do_negotiated", "do_filter", "do_set_info", "do_filter_frame",
             "do_filter_frame_cpu")
-
-
-def _error_from_exception(error: BaseException, name: str) -> GLib.Error:
-    """Returns the element's error: the exception, and where it was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = frames[-1] if frames else None
-    place = f" ({os.path.basename(where.filename)}, line {where.lineno})" if where else ""
-    text = f"{name}(): {type(error).__name__}: {error}{place}"
-    return GLib.Error(
-        text, GLib.quark_to_string(GstVkgdr.error_quark()), int(GstVkgdr.Error.FAILED)
-    )
 
 
 def _guard(function: Callable[..., Any], name: str) -> Callable[..., bool]:
@@ -41,7 +30,10 @@ def _guard(function: Callable[..., Any], name: str) -> Callable[..., bool]:
         # PyGObject would end the process on SystemExit, in a thread that cannot do this.
         except (Exception, SystemExit) as error:
             traceback.print_exc()
-            raise _error_from_exception(error, name) from None
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            text = (f"{name}(): {type(error).__name__}: {error} "
+                    f"({os.path.basename(where.filename)}, line {where.lineno})")
+            raise GLib.Error(text, DOMAIN, int(GstVkgdr.Error.FAILED)) from None
         return True if result is None else bool(result)
 
     return call
