@@ -63,27 +63,25 @@ def bare(cls: Type[_T], **attributes: Any) -> _T:
     return result
 
 
-class _Stack(threading.local):
-    """The contexts of a thread. Only the topmost one is on CUDA's own stack, so that
-    a context may be on the stack more than once.
+_thread = threading.local()
+
+
+def _stack() -> List["Context"]:
+    """The contexts of a thread. Only the topmost one is on CUDA's own stack, so that a
+    context may be on the stack more than once.
     """
-
-    def __init__(self) -> None:
-        self.contexts: List["Context"] = []
-
-
-_stack = _Stack()
+    return _thread.__dict__.setdefault("contexts", [])
 
 
 def current_context() -> Optional["Context"]:
-    contexts = _stack.contexts
+    contexts = _stack()
     while contexts and not contexts[-1]._valid:
         contexts.pop()
     return contexts[-1] if contexts else None
 
 
 def _pop_current() -> None:
-    if _stack.contexts:
+    if _stack():
         cu.cuCtxPopCurrent()
 
 
@@ -111,7 +109,7 @@ class Context(Handle, letter="C"):
         """Returns the context that is current in CUDA, which other code has made."""
         handle = cu.cuCtxAttach(flags)
         result = bare(Context, handle=handle, _valid=True, _end=("cuCtxDetach", handle))
-        _stack.contexts.append(result)
+        _stack().append(result)
         return result
 
     def detach(self) -> None:
@@ -142,14 +140,14 @@ class Context(Handle, letter="C"):
         except Exception:
             _restore_current()
             raise
-        _stack.contexts.append(self)
+        _stack().append(self)
 
     @staticmethod
     def pop() -> None:
-        if not _stack.contexts:
+        if not _stack():
             raise error("context::pop", INVALID_CONTEXT, "cannot pop non-current context")
         _pop_current()
-        _stack.contexts.pop()
+        _stack().pop()
         _restore_current()
 
     @staticmethod

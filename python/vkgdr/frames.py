@@ -226,10 +226,6 @@ def _release(handle: int, used: List[bool]) -> None:
         lib.vkgdr_frame_release(handle)
 
 
-def _known(time: int) -> Optional[int]:
-    return None if time == _NO_TIME else time
-
-
 class Frame(_Picture, ContextManager["Frame"]):
     """A frame of another process. It goes back when it and all arrays of it are gone,
     and the device has done the work that was queued on CUDA's default stream until then.
@@ -246,8 +242,8 @@ class Frame(_Picture, ContextManager["Frame"]):
         self.flags: int = info.flags
         #: When the frame was due, on CLOCK_MONOTONIC, or None.
         self.timestamp: Optional[int] = None if info.time < 0 else info.time
-        self.pts = _known(info.pts)
-        self.duration = _known(info.duration)
+        self.pts: Optional[int] = None if info.pts == _NO_TIME else info.pts
+        self.duration: Optional[int] = None if info.duration == _NO_TIME else info.duration
         #: Address on the device and size of each memory, for frames that are not video.
         self.memories = [
             (memory.device, memory.size) for memory in info.memories[: info.n_memories]

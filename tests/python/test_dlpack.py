@@ -268,7 +268,7 @@ class In(DeviceTestCase):
             (GLib.Error, "not in a CUDA device's memory", changed),
             *((ValueError, elsewhere, self.tensor(device=(kind, 0))) for kind in (1, 3, 10)),
             (ValueError, "on device 7", self.tensor(device=(CUDA, 7))),
-            *((ValueError, "capsule", self.tensor(name=name))
+            *((ValueError, "Capsule", self.tensor(name=name))
               for name in (USED, b"dltensor_versioned", b"other")),
             (ValueError, "mapped", np.zeros(16, "u1")),
             *((TypeError, "is not a tensor", thing) for thing in (None, b"bytes", self.storage)),

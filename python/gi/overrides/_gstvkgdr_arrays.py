@@ -41,7 +41,6 @@ def _api(name: str, result: Any, *arguments: Any) -> Any:
 
 _object, _pointer, _text = ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p
 _new_capsule = _api("PyCapsule_New", _object, _pointer, _text, _pointer)
-_is_valid = _api("PyCapsule_IsValid", ctypes.c_int, _object, _text)
 _get_pointer = _api("PyCapsule_GetPointer", _pointer, _object, _text)
 _set_name = _api("PyCapsule_SetName", ctypes.c_int, _object, _text)
 
@@ -320,10 +319,8 @@ def memory_from_dlpack(
         raise ValueError(f"the tensor is on device {device}, but the context is of "
                          f"{context.get_device()}: move it there, or use a context of its device")
     capsule = tensor.__dlpack__(stream=_DEFAULT_STREAM)
-    if not _is_valid(capsule, _NAME):
-        raise ValueError(
-            '__dlpack__() returned no capsule named "dltensor", or one that is already consumed')
+    pointer = _get_pointer(capsule, _NAME)  # raises ValueError for another capsule, or a used one
     flags = Gst.MemoryFlags(0) if writable else Gst.MemoryFlags.READONLY
-    memory = GstVkgdr.memory_new_from_dlpack(context, _get_pointer(capsule, _NAME), flags)
+    memory = GstVkgdr.memory_new_from_dlpack(context, pointer, flags)
     _set_name(capsule, _USED)
     return memory
