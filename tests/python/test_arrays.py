@@ -198,13 +198,6 @@ class Lifetimes(DeviceTestCase):
                 self.assertEqual(array.__cuda_array_interface__["data"], (array.pointer, False))
                 self.assert_raise((GLib.Error, "for reading", GstVkgdr.device_array, buffer))
 
-    def test_what_a_consumer_wrote_is_read(self) -> None:
-        buffer = self.new_buffer(support.pattern(64, 1))
-        self.assertEqual(host_bytes(buffer), support.pattern(64, 1))
-        with GstVkgdr.device_array(buffer, None, WRITE) as array:
-            support.write_device(array.pointer, support.pattern(64, 2))
-        self.assertEqual(host_bytes(buffer), support.pattern(64, 2))
-
     def test_a_pool_waits_for_arrays(self) -> None:
         pool = GstVkgdr.BufferPool.new(self.context)
         config = pool.get_config()

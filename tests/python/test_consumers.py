@@ -9,7 +9,6 @@ finds no device, is a failure.
 import gc
 import importlib
 import os
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -161,19 +160,13 @@ class Consumers(DeviceTestCase):
 
 class Libraries(unittest.TestCase):
     def test_an_import_that_fails_is_no_skip(self) -> None:
-        """The library is installed, but an import in it fails. run-consumers says so."""
+        """The library is installed, but an import in it fails."""
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "cupy.py"), "w", encoding="utf-8") as file:
                 file.write("import a_part_that_is_missing\n")
             with unittest.mock.patch.object(sys, "path", [folder, *sys.path]):
                 importlib.invalidate_caches()
                 self.assertRaises(ModuleNotFoundError, support.load, "cupy")
-            runner = os.path.join(os.path.dirname(support.__file__), "run-consumers")
-            path = f"{folder}:{os.environ.get('PYTHONPATH', '')}"
-            result = subprocess.run([sys.executable, runner, "cupy"], env={
-                **os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, text=True)
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("cupy cannot be imported: ModuleNotFoundError", result.stdout)
 
 
 if __name__ == "__main__":

@@ -17,37 +17,28 @@ import support
 CUDA = 2
 
 
-class DLTensor(ctypes.Structure):
-    """DLPack's structure, written again from its header."""
+Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class DLManagedTensor(ctypes.Structure):
+    """DLPack's structure, written again from its header, with the DLTensor that it contains."""
 
     _fields_ = [
         ("data", ctypes.c_uint64), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
         ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
         ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
         ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64),
+        ("manager_ctx", ctypes.c_void_p), ("deleter", Deleter),
     ]
 
 
-class DLManagedTensor(ctypes.Structure):
-    pass
+def _api(name: str, result: Any, *arguments: Any) -> Any:
+    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
 
 
-Deleter = ctypes.CFUNCTYPE(None, ctypes.POINTER(DLManagedTensor))
-DLManagedTensor._fields_ = [
-    ("dl_tensor", DLTensor),
-    ("manager_ctx", ctypes.c_void_p),
-    ("deleter", Deleter),
-]
-
-_get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi)
-)
-_set_name = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
-    ("PyCapsule_SetName", ctypes.pythonapi)
-)
-_new = ctypes.PYFUNCTYPE(
-    ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
-)(("PyCapsule_New", ctypes.pythonapi))
+_get_pointer = _api("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+_set_name = _api("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
+_new = _api("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 
 NAME = b"dltensor"
 USED = b"used_dltensor"
@@ -61,7 +52,7 @@ def consume(capsule: Any) -> Callable[[], None]:
     """Takes a tensor as a library does. Returns the function that deletes it."""
     tensor = tensor_of(capsule)
     _set_name(capsule, USED)
-    return lambda: tensor.deleter(ctypes.byref(tensor))
+    return lambda: tensor.deleter(ctypes.addressof(tensor))
 
 
 class FakeTensor:
@@ -76,21 +67,13 @@ class FakeTensor:
     ) -> None:
         self.kept.append(self)
         self.deleted = threading.Event()
-        self.device = device
-        self.name = name
+        self.device, self.name = device, name
         self.streams: list = []
         self._shape = (ctypes.c_int64 * len(shape))(*shape)
         self._strides = (ctypes.c_int64 * len(shape))(*strides) if strides else None
-        self._deleter = Deleter(lambda tensor: self.deleted.set())
-        self.tensor = DLManagedTensor()
-        dl = self.tensor.dl_tensor
-        dl.data, dl.byte_offset = data, offset
-        dl.device_type, dl.device_id = device
-        dl.ndim, dl.code, dl.bits, dl.lanes = len(shape), 1, bits, 1
-        dl.shape = self._shape
-        if self._strides:
-            dl.strides = self._strides
-        self.tensor.deleter = self._deleter
+        self.tensor = DLManagedTensor(
+            data, *device, len(shape), 1, bits, 1, self._shape, self._strides, offset, None,
+            Deleter(lambda tensor: self.deleted.set()))
 
     def __dlpack_device__(self) -> tuple:
         return self.device
@@ -113,7 +96,7 @@ class Out(DeviceTestCase):
         ):
             array = GstVkgdr.device_arrays(buffer, caps)[-1]
             capsule = array.__dlpack__()
-            tensor = tensor_of(capsule).dl_tensor
+            tensor = tensor_of(capsule)
             self.assertEqual((tensor.data, tensor.byte_offset), (array.pointer, 0))
             self.assertEqual((tensor.device_type, tensor.device_id), array.__dlpack_device__())
             self.assertEqual((tensor.code, tensor.bits, tensor.lanes), (code, bits, 1))
@@ -252,7 +235,7 @@ class In(DeviceTestCase):
         big = 1 << 62
         elsewhere = "not in the memory of a CUDA device"
         changed = self.tensor()  # the device in the tensor is used
-        changed.tensor.dl_tensor.device_type = 1
+        changed.tensor.device_type = 1
         for kind, text, tensor in (
             (GLib.Error, "not contiguous", self.tensor((4, 4), strides=(8, 1))),
             (GLib.Error, "not contiguous", self.tensor((4, 4), strides=(1, 4))),

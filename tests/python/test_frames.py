@@ -169,21 +169,6 @@ class FramesTest(support.TestCase):
         thread.join(30)
         self.assertEqual(received, [2])
 
-    def test_killed_server(self) -> None:
-        program = (
-            "import sys, time, vkgdr\n"
-            "server = vkgdr.FrameServer(sys.argv[1], 'GRAY8', 8, 8)\n"
-            "while not server.clients: time.sleep(.01)\n"
-            "server.acquire().send()\n"
-            "time.sleep(60)"
-        )
-        with subprocess.Popen([sys.executable, "-c", program, self.path]) as server:
-            frames = vkgdr.Frames(self.path, timeout=30)
-            frame = next(frames)
-            server.kill()
-            self.assert_raise((vkgdr.VkgdrError, "the server has ended", next, frames))
-            self.assertEqual(np.asarray(frame.planes[0]).shape, (8, 8))
-
     def test_interrupt(self) -> None:
         self.serve("GRAY8")
         frames = vkgdr.Frames(self.path)

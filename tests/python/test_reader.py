@@ -203,7 +203,7 @@ class Frames(ReaderTestCase):
                 batch = next(self.reader(
                     self.clip, size=(8, 4), batch=3, dtype=dtype, layout="nhwc", channels="rgb"))
                 capsule = batch.__dlpack__(stream=-1)
-                tensor = tensor_of(capsule).dl_tensor
+                tensor = tensor_of(capsule)
                 self.assertEqual((tensor.code, tensor.bits, tensor.ndim), (code, bits, 4))
                 self.assertEqual(tensor.shape[:4], [3, 4, 8, 3])
                 self.assertEqual(len(batch), len(batch.frames))

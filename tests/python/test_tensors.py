@@ -221,17 +221,15 @@ class Tensors(DeviceTestCase):
             self.stream, frame.buffer, frame.info, box, memory, 0)[1]
         return tensor.decode(download(memory))
 
-    def check(self, found: Any, frame: Frame, tensor: Tensor, region: Any = None) -> None:
-        limits = {"uint8": (0, 255), "int8": (-128, 127)}.get(tensor.type, (-np.inf, np.inf))
-        relative, absolute = ERRORS[tensor.type]
-        np.testing.assert_allclose(
-            found, np.clip(expected(frame, tensor, region), *limits),
-            rtol=relative, atol=max(absolute, 1e-5))
-
     def compare(self, frame: Frame, tensor: Tensor, region: Optional[Region] = None) -> None:
         """Compares the tensor of a frame with the reference."""
+        limits = {"uint8": (0, 255), "int8": (-128, 127)}.get(tensor.type, (-np.inf, np.inf))
+        relative, absolute = ERRORS[tensor.type]
         with self.subTest(tensor=tensor, format=frame.info.to_caps().to_string(), region=region):
-            self.check(self.convert(tensor, frame, region), frame, tensor, region)
+            np.testing.assert_allclose(
+                self.convert(tensor, frame, region),
+                np.clip(expected(frame, tensor, region), *limits),
+                rtol=relative, atol=max(absolute, 1e-5))
 
     # --- elements of a tensor: types, layouts, channels, normalisation ---
 
@@ -283,13 +281,7 @@ class Tensors(DeviceTestCase):
     def test_nearest_takes_the_samples_of_pytorch(self) -> None:
         """If the position of a sample is an integer, rounding decides."""
         for size, n in ((17, 7), (1080, 224), (1000, 333), (1919, 640), (224, 1000)):
-            info = video_info("GRAY16_LE", size, 1)
-            row = np.arange(size, dtype="<u2") * 32
-            frame = Frame(self.new_buffer(row.tobytes().ljust(info.size, b"\0")), info, [])
-            found = self.convert(Tensor(n, 1, "gray", filter="nearest"), frame)[0, 0] * 65535 / 32
-            scale = np.float32(size) / np.float32(n)
-            at = np.floor(np.arange(n, dtype="f4") * scale).astype(int)
-            np.testing.assert_array_equal(np.rint(found), np.minimum(at, size - 1))
+            self.compare(self.frame("GRAY16_LE", size, 1), Tensor(n, 1, "gray", filter="nearest"))
 
     def test_regions(self) -> None:
         """Also the corners of the picture in the tensor, which the transform maps to those of
@@ -375,29 +367,6 @@ class Tensors(DeviceTestCase):
                     wanted.transpose(2, 0, 1)[:3, 8::16, 8::16].astype(float), rtol=0, atol=8)
 
     # --- objects ---
-
-    def test_batch(self) -> None:
-        frames = [self.frame("RGB", 12, 10) for _ in range(3)]
-        tensor = Tensor(6, 5, filter="area")
-        converter = GstVkgdr.TensorConverter.new(self.context, tensor.config)
-        size = tensor.config.get_frame_size()
-        memory = self.allocator.alloc(3 * size)
-        for i, frame in enumerate(frames):
-            converter.convert(self.stream, frame.buffer, frame.info, None, memory, i * size)
-        data = download(memory)
-        for i, frame in enumerate(frames):
-            self.check(tensor.decode(data[i * size : (i + 1) * size]), frame, tensor)
-
-    def test_caps(self) -> None:
-        for tensor, batch, id, caps in (
-            (Tensor(64, 48, type="float16"), 8, "x",
-             "dims=<8,3,48,64>,dims-order=row-major,type=float16,tensor-id=x"),
-            (Tensor(64, 48, "gray", "nhwc", "int8"), 1, None,
-             "dims=<1,48,64,1>,dims-order=row-major,type=int8"),
-        ):
-            found = tensor.config.to_caps(batch, id)
-            wanted = Gst.Caps.from_string("tensor/strided(memory:VkgdrMemory)," + caps)
-            self.assertTrue(found.is_equal(wanted), found.to_string())
 
     def test_wrong_arguments(self) -> None:
         new, tensor = GstVkgdr.TensorConverter.new, Tensor(8, 8)
