@@ -16,7 +16,7 @@ import unittest.mock
 from typing import Any
 
 from gst_support import (
-    READ, WRITE, DeviceTestCase, Gst, GstVkgdr, buffer_of, host_bytes, video_caps,
+    READ, WRITE, DeviceTestCase, GstVkgdr, buffer_of, host_bytes, video_caps,
 )
 
 import numpy as np

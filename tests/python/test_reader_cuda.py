@@ -15,23 +15,19 @@ from test_reader import FRAMES, ReaderTestCase, write_clip
 import support
 
 
-def load_driver() -> None:
-    """Loads softcuda under the names of NVIDIA's libraries."""
-    folder = os.environ["VKGDR_SOFTCUDA_DIR"]
-    for name in ("libcuda.so.1", "libnvidia-encode.so.1"):
-        ctypes.CDLL(os.path.join(folder, name))
-    os.environ["GST_CUDA_NVRTC_LIBNAME"] = os.path.join(folder, "libnvrtc.so")
-
-
 def load_elements() -> bool:
     """Loads the plugin even if the registry has it without elements, because it was
-    scanned without a driver.
+    scanned without a driver. Without a GPU, loads softcuda under the names of NVIDIA's
+    libraries before.
     """
     plugin = Gst.Registry.get().find_plugin("nvcodec")
     if plugin is None or int(plugin.get_version().split(".")[1]) < 24:
         return False
     if support.is_software():
-        load_driver()
+        folder = os.environ["VKGDR_SOFTCUDA_DIR"]
+        for name in ("libcuda.so.1", "libnvidia-encode.so.1"):
+            ctypes.CDLL(os.path.join(folder, name))
+        os.environ["GST_CUDA_NVRTC_LIBNAME"] = os.path.join(folder, "libnvrtc.so")
     Gst.Plugin.load_file(plugin.get_filename())
     return Gst.ElementFactory.find("cudaupload") is not None
 
