@@ -159,8 +159,10 @@ TEST_LOOP (capture_beside_a_pipeline, G_N_ELEMENTS (capture_modes))
       cuda->cuStreamCreate (&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
   gst_vkgdr_context_pop (context);
   fail_unless_equals_int (begin (stream, capture_modes[__i__]), CUDA_SUCCESS);
-  test_play (pipeline);
+  /* A thread that captures must not free memory: the pipeline stops later. */
+  test_play_on (pipeline);
   fail_unless_equals_int (end (stream, &graph), CUDA_SUCCESS);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
   fail_unless (graph != NULL);
   fail_unless_equals_int (destroy (graph), CUDA_SUCCESS);
   fail_unless_equals_int (cuda->cuStreamDestroy (stream), CUDA_SUCCESS);
