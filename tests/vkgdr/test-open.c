@@ -278,37 +278,6 @@ TEST (no_vulkan_device)
   ck_assert (!info.coherent && !info.host_cached);
 }
 
-/* Chooses the Vulkan device of the CUDA device. Returns false if there is no
- * software device. */
-static bool
-choose_device (vkgdr_vk *vk)
-{
-  const vkgdr_debug debug = { .bar = false };
-  CUuuid uuid = { "another device!" };
-
-  if (!test_use_software_device ())
-    return false;
-  ck_assert_ptr_nonnull (vkgdr_driver_load ());
-  ck_assert_int_eq (vkgdr_vk_init (vk, &debug), VKGDR_OBSTACLE_NONE);
-  ck_assert (!vkgdr_vk_choose_uuid (vk, (uint8_t *) uuid.bytes));
-  assert_error ("UUID", "616e6f7468657220646576696365", "llvmpipe",
-      "mesa-vulkan-drivers");
-  ck_assert_int_eq (
-      vkgdr_driver_load ()->cuDeviceGetUuid (&uuid, 0), CUDA_SUCCESS);
-  ck_assert (vkgdr_vk_choose_uuid (vk, (uint8_t *) uuid.bytes));
-  return true;
-}
-
-/* A Vulkan device with another UUID than the CUDA device is not used. */
-TEST (another_device)
-{
-  vkgdr_vk vk;
-
-  if (!choose_device (&vk))
-    return;
-  vkgdr_vk_clear (&vk);
-}
-
 static int slack_in_driver;
 
 static VKAPI_ATTR VkResult VKAPI_CALL
@@ -319,15 +288,27 @@ spy_create_device (VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
   return VK_ERROR_DEVICE_LOST;
 }
 
-/* The driver's threads inherit the slack of the thread that calls
+/* A Vulkan device with another UUID than the CUDA device is not used. The
+ * driver's threads inherit the timer slack of the thread that calls
  * vkCreateDevice. This thread gets its own one back. */
-TEST (threads_of_the_driver_may_wake_late)
+TEST (device_of_vulkan)
 {
+  const vkgdr_debug debug = { .bar = false };
+  CUuuid uuid = { "another device!" };
   PFN_vkCreateDevice create;
   vkgdr_vk vk;
 
-  if (!choose_device (&vk))
+  if (!test_use_software_device ())
     return;
+  ck_assert_ptr_nonnull (vkgdr_driver_load ());
+  ck_assert_int_eq (vkgdr_vk_init (&vk, &debug), VKGDR_OBSTACLE_NONE);
+  ck_assert (!vkgdr_vk_choose_uuid (&vk, (uint8_t *) uuid.bytes));
+  assert_error ("UUID", "616e6f7468657220646576696365", "llvmpipe",
+      "mesa-vulkan-drivers");
+  ck_assert_int_eq (
+      vkgdr_driver_load ()->cuDeviceGetUuid (&uuid, 0), CUDA_SUCCESS);
+  ck_assert (vkgdr_vk_choose_uuid (&vk, (uint8_t *) uuid.bytes));
+
   ck_assert_int_eq (prctl (PR_SET_TIMERSLACK, 123000UL), 0);
   create = vk.CreateDevice;
   vk.CreateDevice = spy_create_device;
