@@ -95,30 +95,25 @@ TEST (part)
   test_assert_fds (fds);
 }
 
-TEST (ranges)
-{
-  const gsize size = whole ? whole->size : 0;
-  const gsize wrong[][2] = { { 0, 0 }, { 0, size + 1 }, { size - 1, 2 },
-    { G_MAXSIZE - 1, 4 } };
-  guint i;
-
-  for (i = 0; whole && i < G_N_ELEMENTS (wrong); i++)
-    fail_if (gst_vkgdr_memory_new_part (
-        whole, wrong[i][0], wrong[i][1], 0, NULL, NULL));
-}
-
 /* libvkgdr checks the rest of a description. */
-TEST (wrong_descriptions)
+TEST (wrong_descriptions_and_ranges)
 {
+  const gsize end = whole ? whole->size : 0;
+  const gsize ranges[][2] = { { 0, 0 }, { 0, end + 1 }, { end - 1, 2 },
+    { G_MAXSIZE - 1, 4 } };
   g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   g_autoptr (GBytes) right = NULL, wrong = NULL;
   GError *error = NULL;
   guint8 *data;
   gsize size;
+  guint i;
   gint fd;
 
   if (!whole)
     return;
+  for (i = 0; i < G_N_ELEMENTS (ranges); i++)
+    fail_if (gst_vkgdr_memory_new_part (
+        whole, ranges[i][0], ranges[i][1], 0, NULL, NULL));
   fd = export_fd (memory, &right);
   fail_if (gst_vkgdr_allocator_import_fd (allocator, -1, right, &error));
   test_assert_error_says (

@@ -58,18 +58,6 @@ read_and_launch (GstVkgdrStream *stream, gint me)
     test_assert_read (memory, 1);
 }
 
-static void
-use_own_memory (GstVkgdrStream *stream, gint me)
-{
-  g_autoptr (GstMemory) own = gst_vkgdr_allocator_alloc (allocator, SIZE, NULL);
-  GstMapInfo map;
-
-  fail_unless (own != NULL);
-  fail_unless (gst_memory_map (own, &map, GST_MAP_READWRITE));
-  memset (map.data, me, map.size);
-  gst_memory_unmap (own, &map);
-}
-
 /* Uses memories of two sizes, which share slabs. */
 static void
 use_small_memory (GstVkgdrStream *stream, gint me)
@@ -89,7 +77,7 @@ use_small_memory (GstVkgdrStream *stream, gint me)
 }
 
 /* What all threads do. The last one needs a window. */
-static Work works[] = { access_from_streams, read_and_launch, use_own_memory,
+static Work works[] = { access_from_streams, read_and_launch,
   use_small_memory };
 
 #define N_WORKS ((gint) G_N_ELEMENTS (works))

@@ -229,7 +229,7 @@ typedef struct {
 extern TestSpy test_spy;
 void test_spy_install (GstVkgdrContext *context);
 
-/* Whether the default device is the software device. Opens the device. */
+/* Whether the default device is the software device. Loads the driver. */
 gboolean test_is_software (void);
 
 /* For TEST_REQUIRE: skip the program unless the default device is the software

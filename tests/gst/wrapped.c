@@ -220,23 +220,6 @@ TEST (device_finishes_before_it_is_given_back)
   fail_unless (g_atomic_int_get (&done));
 }
 
-TEST (parts_keep_it)
-{
-  GstMemory *memory = wrap (0);
-  g_autoptr (GstMemory) copy = gst_memory_copy (memory, 0, -1);
-  GstMemory *part = gst_memory_share (memory, 100, 50);
-
-  /* A copy is our own memory. */
-  fail_unless (
-      test_hides_vulkan () || gst_vkgdr_memory_get_host_pointer (copy) != NULL);
-  fail_unless (gst_vkgdr_memory_wait_idle (copy, NULL));
-  gst_memory_unref (memory);
-  fail_unless_equals_int (g_atomic_int_get (&n_released), 0);
-  gst_memory_unref (part);
-  wait_for_release ();
-  test_assert_device (copy, 1);
-}
-
 /* The tensor's memory needs no function that releases it. */
 TEST (tensor_without_deleter)
 {
