@@ -231,17 +231,11 @@ test_ipc_stop_server (GstElement *pipeline)
   gst_object_unref (pipeline);
 }
 
-static guint
-count_clients (GstElement *element)
-{
-  guint n;
-
-  g_object_get (element, "num-clients", &n, NULL);
-  return n;
-}
-
 void
 test_ipc_wait_clients (GstElement *element, guint n)
 {
-  test_wait_for (count_clients (element) == n);
+  guint clients = 0;
+
+  test_wait_for (
+      (g_object_get (element, "num-clients", &clients, NULL), clients == n));
 }

@@ -97,19 +97,26 @@ send_number (int fd, uint32_t type, uint64_t number)
   vkgdr_socket_send (fd, &message, sizeof (message), -1);
 }
 
-/* Connects a client that says that it knows these versions. */
-static int
-come_with (uint32_t min, uint32_t max)
+/* Says that the client knows these versions. */
+static void
+greet (int fd, uint32_t min, uint32_t max)
 {
   const vkgdr_wire_hello hello = { { VKGDR_WIRE_HELLO, sizeof (hello) },
     VKGDR_WIRE_MAGIC_BYTES, min, max };
+
+  vkgdr_socket_send (fd, &hello, sizeof (hello), -1);
+}
+
+static int
+come_with (uint32_t min, uint32_t max)
+{
   int fd;
 
   /* Other clients may still wait to be accepted. */
   while ((fd = vkgdr_socket_connect (path)) < 0)
     usleep (1000);
   if (max > 0)
-    vkgdr_socket_send (fd, &hello, sizeof (hello), -1);
+    greet (fd, min, max);
   return fd;
 }
 
@@ -454,8 +461,6 @@ used_time (void)
 TEST (no_descriptors_in_the_server)
 {
   int late = socket (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  const vkgdr_wire_hello hello = { { VKGDR_WIRE_HELLO, sizeof (hello) },
-    VKGDR_WIRE_MAGIC_BYTES, VKGDR_WIRE_VERSION, VKGDR_WIRE_VERSION };
   struct sockaddr_un address = { .sun_family = AF_UNIX };
   int client, fds[128], n, i;
   int64_t start;
@@ -466,7 +471,7 @@ TEST (no_descriptors_in_the_server)
   strcpy (address.sun_path, path);
   ck_assert_int_eq (
       connect (late, (struct sockaddr *) &address, sizeof (address)), 0);
-  vkgdr_socket_send (late, &hello, sizeof (hello), -1);
+  greet (late, VKGDR_WIRE_VERSION, VKGDR_WIRE_VERSION);
   start = used_time ();
   usleep (500000);
   ck_assert_int_lt (used_time () - start, SECOND / 5);
