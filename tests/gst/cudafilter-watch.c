@@ -40,7 +40,7 @@ TEST_FIXTURE (setup, teardown);
 /* A file may be replaced by another one, or be written to, as editors do. */
 TEST_LOOP (watch, 2)
 {
-  rig_rewrites = __i__;
+  folder_rewrites = __i__;
   RIG_PLAY ({ WRITE ("kernel.cu", SEVEN), WATCH, .red = 7 },
       { WRITE ("kernel.cu", EIGHT), .becomes = 8, TELLS },
       { WRITE ("kernel.cu", "\nnonsense\n"), .warns = "kernel.cu|2|nonsense" },

@@ -3,11 +3,13 @@
  * folder.c: see folder.h
  */
 
+#include <glib/gstdio.h>
 #include <gst/check/gstcheck.h>
 
 #include "folder.h"
 
 gchar *folder;
+gboolean folder_rewrites;
 
 void
 folder_setup (void)
@@ -26,8 +28,16 @@ gchar *
 folder_write (const gchar *name, const gchar *text)
 {
   gchar *path = g_build_filename (folder, name, NULL);
+  g_autofree gchar *parent = g_path_get_dirname (path);
+  GFileSetContentsFlags flags = folder_rewrites
+                                    ? G_FILE_SET_CONTENTS_NONE
+                                    : G_FILE_SET_CONTENTS_CONSISTENT;
 
-  fail_unless (g_file_set_contents (path, text, -1, NULL));
+  fail_unless_equals_int (g_mkdir_with_parents (parent, 0700), 0);
+  if (text)
+    fail_unless (g_file_set_contents_full (path, text, -1, flags, 0600, NULL));
+  else
+    fail_unless (g_unlink (path) == 0);
   return path;
 }
 

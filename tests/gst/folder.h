@@ -16,7 +16,10 @@ extern gchar *folder;
 void folder_setup (void);
 void folder_teardown (void);
 
-/* Writes a file. Returns its path, which the caller frees. */
+/* Writes the file @name, which may be in a folder of its own, or removes it if
+ * @text is NULL. If @folder_rewrites is TRUE, a file that exists is written to,
+ * instead of being replaced. Returns the path, which the caller frees. */
+extern gboolean folder_rewrites;
 gchar *folder_write (const gchar *name, const gchar *text);
 
 /* Removes a folder with everything in it, and frees its path. */

@@ -17,8 +17,6 @@
 /* Frames that are pushed while the compiler is held. */
 #define N_HELD 5
 
-gboolean rig_rewrites;
-
 void
 rig_init (Rig *rig, const gchar *properties)
 {
@@ -142,22 +140,6 @@ wait_until_held (void)
 /* --- steps --------------------------------------------------------------- */
 
 static void
-write_file (const gchar *name, const gchar *text)
-{
-  g_autofree gchar *path = g_build_filename (folder, name, NULL),
-                   *parent = g_path_get_dirname (path);
-
-  fail_unless_equals_int (g_mkdir_with_parents (parent, 0700), 0);
-  if (!text) {
-    fail_unless_equals_int (g_unlink (path), 0);
-    return;
-  }
-  fail_unless (g_file_set_contents_full (path, text, -1,
-      rig_rewrites ? G_FILE_SET_CONTENTS_NONE : G_FILE_SET_CONTENTS_CONSISTENT,
-      0600, NULL));
-}
-
-static void
 make_link (const gchar *name, const gchar *target)
 {
   g_autofree gchar *path = g_build_filename (folder, name, NULL),
@@ -262,7 +244,7 @@ rig_step (Rig *rig, const Step *step)
   if (step->compiler == HOLD)
     hold_compiler (rig);
   for (write = step->write; *write; write += 2)
-    write_file (write[0], write[1]);
+    g_free (folder_write (write[0], write[1]));
   if (step->link[0])
     make_link (step->link[0], step->link[1]);
   g_usleep (step->rest * 1000);

@@ -81,9 +81,6 @@ void rig_play (const Step *steps, guint n);
   } \
   G_STMT_END
 
-/* If TRUE, a step writes to a file that exists, instead of replacing it. */
-extern gboolean rig_rewrites;
-
 /* A checked fixture beside folder_setup (): the compiler of the software device
  * waits from a step with HOLD to a step with RELEASE. Frames and setters must
  * not wait for it. */
