@@ -4,7 +4,6 @@
  * buffers, caps and contexts, and that nothing is copied without need
  */
 
-#include "slow.h"
 #include "table.h"
 
 #define VKGDR "(" GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY ")"
@@ -23,8 +22,6 @@
 static const gchar *const untouched[] = {
   VIDEO ("NV12", 320, 240) UP "fakesink name=after",
   VIDEO ("RGBA", 33, 17) UP "fakesink name=after",
-  AUDIO UP "fakesink name=after",
-  BYTES UP "fakesink name=after",
   /* The kernel reads what upstream has written. */
   VIDEO ("RGBA", 64, 48) UP "cudafilter name=after ! vkgdrdownload ! fakesink",
 };

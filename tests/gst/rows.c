@@ -7,7 +7,6 @@
  * change the result. Some rows also have effects of the plugin.
  */
 
-#include "slow.h"
 #include "util.h"
 
 #define WIDTH 64

@@ -10,7 +10,6 @@
 
 #include <gst/base/base.h>
 
-#include "slow.h"
 #include "util.h"
 
 GST_ELEMENT_REGISTER_DECLARE (vkgdrexampleborder)
