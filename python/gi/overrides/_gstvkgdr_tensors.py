@@ -47,13 +47,11 @@ class BatchFrame:
         #: The part of it that was used: x, y, width, height.
         self.region = (frame.region_x, frame.region_y, frame.region_width, frame.region_height)
         self.is_repeated = bool(frame.is_repeated)
-        to = frame.transform
-        self.transform = (to.scale_x, to.scale_y, to.offset_x, to.offset_y)
+        self._frame = frame.copy()  # the other one is the meta's
 
     def to_frame(self, x: float, y: float) -> Tuple[float, float]:
         """Returns the point of the original frame for a point of the tensor."""
-        scale_x, scale_y, offset_x, offset_y = self.transform
-        return (x * scale_x + offset_x, y * scale_y + offset_y)
+        return tuple(self._frame.map_point(x, y))
 
     def __repr__(self) -> str:
         return (f"<GstVkgdr.BatchFrame of source {self.source}, {self.width}x{self.height}, "
