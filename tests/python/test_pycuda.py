@@ -8,6 +8,7 @@ for this version of Python.
 import gc
 import glob
 import os
+import shutil
 import sys
 from typing import Any
 
@@ -71,6 +72,8 @@ class Memory(support.TestCase):
         return vkgdr.pycuda.Memory(self.owner, *(arguments or (SIZE,)))
 
     def test_memory_is_used_by_kernels(self) -> None:
+        if shutil.which("nvcc") is None:
+            self.skipTest("nvcc is missing")
         memory = self.allocate()
         np.asarray(memory).view(np.int32)[:] = np.arange(SIZE // 4)
         memory.flush(0, SIZE)
@@ -84,11 +87,11 @@ class Memory(support.TestCase):
         """On the device, and on the host."""
         memory = self.allocate()
         pointer, view = memory.device_ptr, np.asarray(memory)
-        array = gpuarray.GPUArray((SIZE // 4,), np.float32, gpudata=memory)
+        array = gpuarray.GPUArray((SIZE,), np.uint8, gpudata=memory)
+        cuda.memcpy_htod(memory, support.pattern(SIZE))
         del memory
         gc.collect()
-        array.fill(np.float32(1.5))
-        np.testing.assert_array_equal((array + array).get(), np.full(SIZE // 4, 3.0))
+        self.assertEqual(array.get().tobytes(), support.pattern(SIZE))
         del array
         gc.collect()
         view[SIZE - 1] = 7
@@ -103,6 +106,8 @@ class Memory(support.TestCase):
 
     def test_it_is_freed_in_its_context(self) -> None:
         """By free(), and by the garbage collection."""
+        for _ in range(100):
+            self.allocate(16 << 20)
         memory, other = self.allocate(), self.allocate()
         pointer = other.device_ptr
         cuda.Context.pop()
