@@ -16,7 +16,7 @@ import numpy as np
 
 from ._array import SurfaceReference, TextureReference
 from ._constants import TR_DEFAULT, function_attribute, jit_option
-from ._context import Context, ContextDependent, Event, Stream, acquire_context
+from ._context import Context, ContextDependent, Event, Stream, acquire_context, bare
 from ._cuda import (
     INVALID_HANDLE, INVALID_VALUE, Error, Handle, also_named, call, cu, error, pointer,
     stream_handle, uint,
@@ -391,8 +391,15 @@ class Module(Handle, ContextDependent):
 
     _FREE = "cuModuleUnload"
 
-    def __init__(self, handle: Optional[int]) -> None:
-        self._context, self.handle = acquire_context(), handle
+    def __init__(self, image: Any, options: Any = (), message_handler: Any = None) -> None:
+        handle, compiler = ctypes.c_void_p(), _Compiler(message_handler, options)
+        compiler.call("cuModuleLoadDataEx", ctypes.byref(handle), _image(image),
+                      *compiler.options, is_last=True)
+        self._context, self.handle = acquire_context(), handle.value
+
+    @classmethod
+    def _loaded(cls, handle: Any) -> "Module":
+        return bare(cls, _context=acquire_context(), handle=handle)
 
     def get_function(self, name: str) -> Function:
         return Function(self, name)
@@ -443,15 +450,12 @@ class _Compiler:
 
 
 def module_from_file(filename: Union[str, "os.PathLike[str]"]) -> Module:
-    return Module(cu.cuModuleLoad(filename))
+    return Module._loaded(cu.cuModuleLoad(filename))
 
 
 def module_from_buffer(buffer: Any, options: Any = (), message_handler: Any = None) -> Module:
     """Loads an image. The options are pairs of a jit_option and a value."""
-    handle, compiler = ctypes.c_void_p(), _Compiler(message_handler, options)
-    compiler.call("cuModuleLoadDataEx", ctypes.byref(handle), _image(buffer), *compiler.options,
-                  is_last=True)
-    return Module(handle.value)
+    return Module(buffer, options, message_handler)
 
 
 class Linker(ContextDependent):
@@ -481,4 +485,4 @@ class Linker(ContextDependent):
         self._call("cuModuleLoadData", ctypes.byref(module), image, is_last=True)
         handle, self.handle = self.handle, None
         self._release(self._FREE, handle)
-        return Module(module.value)
+        return Module._loaded(module.value)

@@ -526,6 +526,7 @@ class Tables(WithContext):
             warnings.simplefilter("ignore")
             for call, arguments in (
                 (driver.mem_alloc, {"size": 8}), (driver.Device, {"device_no": 0}),
+                (driver.Module, {"image": compiler.compile(SOURCE)}),
                 (driver.memset_d32, {"dest": memory, "data": 0, "count": 4}),
                 (driver.memset_d8_async, {"dest": memory, "data": 0, "size": 16, "stream": None}),
                 (driver.InOut, {"array": array}),
