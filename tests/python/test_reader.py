@@ -153,7 +153,7 @@ class Processes(ReaderTestCase):
             "videotestsrc num-buffers=6 pattern=ball ! video/x-raw,format=NV12,width=64,height=48 "
             "! vkgdrupload ! vkgdrtensor width=40 height=30 batch=2 type=float16")
         buffers = [sample.get_buffer()
-                   for sample in play(tensors + " ! vkgdrdownload ! appsink name=sink")]
+                   for sample in play(tensors + " ! vkgdrdownload ! appsink name=sink sync=false")]
         expected = [np.frombuffer(host_bytes(one), "f2").reshape(2, 3, 30, 40) for one in buffers]
         frame = GstVkgdr.buffer_get_tensor_batch_meta(buffers[0]).get_frame(1)
         self.assertEqual(frame.map_point(40, 30), (64, 48))
