@@ -18,6 +18,17 @@ folder_setup (void)
   fail_unless (folder != NULL);
 }
 
+/* Removes a folder with everything in it, and frees its path. */
+static void
+folder_remove (gchar *path)
+{
+  g_autofree gchar *quoted = g_shell_quote (path);
+  g_autofree gchar *command = g_strconcat ("/bin/rm -rf ", quoted, NULL);
+
+  fail_unless (g_spawn_command_line_sync (command, NULL, NULL, NULL, NULL));
+  g_free (path);
+}
+
 void
 folder_teardown (void)
 {
@@ -39,14 +50,4 @@ folder_write (const gchar *name, const gchar *text)
   else
     fail_unless (g_unlink (path) == 0);
   return path;
-}
-
-void
-folder_remove (gchar *path)
-{
-  g_autofree gchar *quoted = g_shell_quote (path);
-  g_autofree gchar *command = g_strconcat ("/bin/rm -rf ", quoted, NULL);
-
-  fail_unless (g_spawn_command_line_sync (command, NULL, NULL, NULL, NULL));
-  g_free (path);
 }

@@ -22,9 +22,6 @@ void folder_teardown (void);
 extern gboolean folder_rewrites;
 gchar *folder_write (const gchar *name, const gchar *text);
 
-/* Removes a folder with everything in it, and frees its path. */
-void folder_remove (gchar *path);
-
 G_END_DECLS
 
 #endif /* __TEST_FOLDER_H__ */

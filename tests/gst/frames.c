@@ -127,9 +127,10 @@ frame_memory_new (GstVkgdrContext *context, const guint8 *data, gsize size)
   return memory;
 }
 
-GstBuffer *
-frame_new (GstVkgdrContext *context, const GstVideoInfo *info, gboolean padded,
-    guint8 *plain)
+/* Returns a buffer with the samples of @plain (nullable), a frame of the
+ * default layout. The buffer has this layout, or additional padding. */
+static GstBuffer *
+frame_new (const GstVideoInfo *info, gboolean padded, guint8 *plain)
 {
   GstVideoInfo l = layout_of (info, padded);
   GstBuffer *buffer = gst_buffer_new ();
@@ -138,7 +139,8 @@ frame_new (GstVkgdrContext *context, const GstVideoInfo *info, gboolean padded,
   memset (data, GUARD, l.size);
   if (plain)
     copy_frame (info, &l, plain, data, FALSE);
-  gst_buffer_append_memory (buffer, frame_memory_new (context, data, l.size));
+  gst_buffer_append_memory (
+      buffer, frame_memory_new (frame_context, data, l.size));
   if (padded)
     gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
         GST_VIDEO_INFO_FORMAT (info), l.width, l.height,
@@ -212,11 +214,9 @@ frame_through (GstVkgdrKernel *kernel, const GstVideoInfo *in_info,
     guint8 *plain, gboolean in_padded, const GstVideoInfo *out_info,
     gboolean out_padded, gboolean in_place, const GstStructure *params)
 {
-  g_autoptr (GstBuffer) in =
-      frame_new (frame_context, in_info, in_padded, plain);
+  g_autoptr (GstBuffer) in = frame_new (in_info, in_padded, plain);
   g_autoptr (GstBuffer) out =
-      in_place ? gst_buffer_ref (in)
-               : frame_new (frame_context, out_info, out_padded, NULL);
+      in_place ? gst_buffer_ref (in) : frame_new (out_info, out_padded, NULL);
   GError *error = NULL;
 
   GST_BUFFER_PTS (in) = FRAME_TIME;

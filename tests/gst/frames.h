@@ -27,12 +27,6 @@ guint8 *frame_noise (const GstVideoInfo *info);
 GstMemory *frame_memory_new (
     GstVkgdrContext *context, const guint8 *data, gsize size);
 
-/* Returns a buffer with the samples of @plain (nullable), a frame of the
- * default layout. The buffer has this layout, or additional padding in front of
- * the frame and behind each row. */
-GstBuffer *frame_new (GstVkgdrContext *context, const GstVideoInfo *info,
-    gboolean padded, guint8 *plain);
-
 /* Launches a kernel as an element does. @in and @out may be the same buffer. */
 gboolean frame_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
     GstBuffer *in, const GstVideoInfo *in_info, GstBuffer *out,

@@ -87,13 +87,6 @@ test_nvcodec_has_converter (void)
   return FALSE;
 }
 
-void
-test_nvcodec_assert_same_frame (
-    GstBuffer *a, GstBuffer *b, const GstVideoInfo *info)
-{
-  test_assert_same (test_frame_rows (a, info), test_frame_rows (b, info));
-}
-
 void *
 test_nvcodec_function (const gchar *name)
 {

@@ -6,7 +6,7 @@
 #ifndef __TEST_NVCODEC_H__
 #define __TEST_NVCODEC_H__
 
-#include "table.h"
+#include "util.h"
 
 G_BEGIN_DECLS
 
@@ -25,10 +25,6 @@ void test_nvcodec_load (void);
  * only if NVRTC compiles for an architecture that NVRTC 13 does not support any
  * more. */
 gboolean test_nvcodec_has_converter (void);
-
-/* Fails the test unless the visible rows of all planes are the same. */
-void test_nvcodec_assert_same_frame (
-    GstBuffer *a, GstBuffer *b, const GstVideoInfo *info);
 
 /* Returns a function of GStreamer's CUDA library. */
 void *test_nvcodec_function (const gchar *name);
