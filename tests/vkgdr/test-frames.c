@@ -11,14 +11,17 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "frame-server.h"
@@ -328,13 +331,78 @@ slow_work (void *is_done)
   atomic_store ((atomic_int *) is_done, 1);
 }
 
-/* Neither side waits for the device; the other side gets a frame or a buffer
- * only after the work. */
-TEST (streams)
+static vkgdr_frame_server_t
+open_source (void)
 {
   const vkgdr_frame_server_params params = {
     .path = path, .format = "GRAY8", .width = WIDTH, .height = HEIGHT
   };
+  vkgdr_frame_server_t source = vkgdr_frame_server_open (&params);
+
+  assert_no_error ();
+  return source;
+}
+
+static void
+wait_for_client (vkgdr_frame_server_t source)
+{
+  int i;
+
+  for (i = 0; i < 5000 && vkgdr_frame_server_count_clients (source) < 1; i++)
+    usleep (1000);
+}
+
+/* Sends a frame, and waits to be killed. */
+static void
+serve_one_frame (void)
+{
+  vkgdr_frame_server_t source;
+  vkgdr_frame_buffer *buffer;
+
+  prctl (PR_SET_PDEATHSIG, SIGKILL);
+  test_enter_context ();
+  source = open_source ();
+  buffer = vkgdr_frame_server_acquire (source, 0);
+  memset (buffer->planes[0].host, 7, HEIGHT * buffer->planes[0].stride);
+  wait_for_client (source);
+  vkgdr_frame_server_send (source, buffer, 5);
+  pause ();
+}
+
+/* A client notices that the server was killed, and its frames stay valid. The
+ * next server replaces the socket. */
+TEST (killed_server)
+{
+  const vkgdr_frames_params params = { .path = path, .timeout = 20 * SECOND };
+  const vkgdr_frame_plane *plane;
+  pid_t child = fork ();
+  vkgdr_frame_t frame;
+
+  if (child == 0)
+    serve_one_frame ();
+  test_enter_context ();
+  frames = vkgdr_frames_connect (&params);
+  assert_no_error ();
+  frame = receive (20 * SECOND, VKGDR_FRAMES_FRAME);
+  kill (child, SIGKILL);
+  ck_assert_int_eq (waitpid (child, NULL, 0), child);
+  receive (10 * SECOND, VKGDR_FRAMES_ERROR);
+  assert_error ("the server has ended");
+  ck_assert (vkgdr_frame_invalidate (frame));
+  plane = &vkgdr_frame_get_info (frame)->planes[0];
+  ck_assert_int_eq (
+      ((uint8_t *) plane->host)[(HEIGHT - 1) * plane->stride + WIDTH - 1], 7);
+  vkgdr_frame_release (frame);
+  vkgdr_frames_close (frames);
+  serve (VKGDR_SERVER_LEAKY_NO, 4);
+  close (come ());
+  stop ();
+}
+
+/* Neither side waits for the device; the other side gets a frame or a buffer
+ * only after the work. */
+TEST (streams)
+{
   const vkgdr_frames_params client = { .path = path };
   const vkgdr_cuda *cu = test_enter_context ();
   atomic_int is_written = 0, is_read = 0;
@@ -343,12 +411,10 @@ TEST (streams)
   CUstream stream;
   int i;
 
-  source = vkgdr_frame_server_open (&params);
-  assert_no_error ();
+  source = open_source ();
   frames = vkgdr_frames_connect (&client);
   assert_no_error ();
-  for (i = 0; i < 5000 && vkgdr_frame_server_count_clients (source) < 1; i++)
-    usleep (1000);
+  wait_for_client (source);
   ck_assert_int_eq (
       cu->cuStreamCreate (&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
   for (i = 0; i < 8; i++)
@@ -532,15 +598,6 @@ TEST (close_returns_frames)
   ck_assert_int_eq (atomic_load (&n_released), 6);
   vkgdr_frame_release (frame);
   ck_assert_int_eq (n_imports, 0);
-  stop ();
-}
-
-/* A server that was killed leaves its socket. */
-TEST (socket_without_a_server)
-{
-  close (vkgdr_socket_listen (path, VKGDR_FRAME_PEERS_USER));
-  serve (VKGDR_SERVER_LEAKY_NO, 4);
-  close (come ());
   stop ();
 }
 
@@ -823,15 +880,6 @@ TEST (hostile_server)
   }
   ck_assert_int_eq (test_count_fds (), fds);
   close (fd);
-}
-
-TEST (killed_server)
-{
-  open_session ();
-  close (accepted);
-  receive (10 * SECOND, VKGDR_FRAMES_ERROR);
-  assert_error ("the server has ended");
-  close_session ();
 }
 
 /* A server sends only so many memories, and none twice. */
