@@ -200,8 +200,6 @@ static const TestFlow conversions[] = {
       RAW ("format=I420,colorimetry=bt709,chroma-site=mpeg2"), test_any_byte },
   { ASKED ("format=Y444"), HD, RAW ("format=Y444,colorimetry=bt709"),
       test_any_byte, NULL, "chroma-site" },
-  { ASKED ("format=RGBA"), HD, RAW ("format=RGBA,colorimetry=1:1:5:1"),
-      test_any_byte },
   { ASKED ("format=RGBA"), NV12_64, RAW ("format=RGBA"), test_any_byte, NULL,
       "colorimetry" },
   { ASKED ("width=960,height=720"), NV12_64, RAW ("colorimetry=bt601"),
