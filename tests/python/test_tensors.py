@@ -327,7 +327,8 @@ class Tensors(DeviceTestCase):
     def convert_video(self, buffer: Gst.Buffer, caps: str, to_caps: str) -> Gst.Sample:
         (sample,) = play(
             f'appsrc name=src format=time caps="{caps}" ! videoconvert dither=none '
-            f"chroma-mode=full matrix-mode=full ! {to_caps} ! appsink name=sink sync=false", [buffer])
+            f"chroma-mode=full matrix-mode=full ! {to_caps} ! appsink name=sink sync=false",
+            [buffer])
         return sample
 
     def test_all_formats(self) -> None:
