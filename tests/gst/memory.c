@@ -414,6 +414,23 @@ TEST (streams_wait_for_each_other)
     gst_memory_unref (pinned[i]);
 }
 
+/* Returns a context with a CUDA context of its own, *@handle. */
+static GstVkgdrContext *
+other_context_new (CUcontext *handle)
+{
+  const vkgdr_cuda *cuda = vkgdr_driver_load ();
+  GError *error = NULL;
+  GstVkgdrContext *context;
+  CUcontext popped;
+
+  fail_unless (cuda != NULL);
+  fail_unless_equals_int (cuda->cuCtxCreate (handle, 0, 0), CUDA_SUCCESS);
+  context = gst_vkgdr_context_new_from_current (&error);
+  g_assert_no_error (error);
+  fail_unless_equals_int (cuda->cuCtxPopCurrent (&popped), CUDA_SUCCESS);
+  return context;
+}
+
 /* After a use on streams that were not declared, one fence behind all work of
  * the CUDA context replaces the fences of this CUDA context. It does not cover
  * a reader in another CUDA context. */
@@ -421,7 +438,7 @@ TEST (unknown_use_keeps_readers_of_other_contexts)
 {
   const vkgdr_cuda *cuda = vkgdr_driver_load ();
   CUcontext own = NULL;
-  GstVkgdrContext *other = test_other_context_new (&own);
+  GstVkgdrContext *other = other_context_new (&own);
   GstVkgdrStream *near = test_stream_new (test_context),
                  *far = test_stream_new (other);
   GstVkgdrOrder order = { .context = test_context };
@@ -821,7 +838,7 @@ TEST (another_cuda_context)
   g_autoptr (GstVkgdrFunction) function =
       test_function_new (test_context, "__global__ void nothing () {}");
   CUcontext own = NULL;
-  GstVkgdrContext *other = test_other_context_new (&own);
+  GstVkgdrContext *other = other_context_new (&own);
   GstVkgdrStream *theirs = test_stream_new (other);
   GError *error = NULL;
 

@@ -69,7 +69,7 @@ TEST_LOOP (idle_buffers_come_first, 3)
   }
   for (i = 0; i < 2; i++)
     release_while_read (
-        buffers[i], stream, __i__ == 0, 50, i == 1 ? &done : NULL);
+        buffers[i], stream, __i__ == 0, 50 + 250 * i, i == 1 ? &done : NULL);
   gst_buffer_unref (buffers[2]);
   for (i = 0; i < 3; i++) {
     if (i == 1) {

@@ -24,22 +24,6 @@ test_context_new (void)
   return context;
 }
 
-GstVkgdrContext *
-test_other_context_new (CUcontext *handle)
-{
-  const vkgdr_cuda *cuda = vkgdr_driver_load ();
-  GError *error = NULL;
-  GstVkgdrContext *context;
-  CUcontext popped;
-
-  fail_unless (cuda != NULL);
-  fail_unless_equals_int (cuda->cuCtxCreate (handle, 0, 0), CUDA_SUCCESS);
-  context = gst_vkgdr_context_new_from_current (&error);
-  g_assert_no_error (error);
-  fail_unless_equals_int (cuda->cuCtxPopCurrent (&popped), CUDA_SUCCESS);
-  return context;
-}
-
 GstVkgdrContext *test_context;
 
 void
@@ -156,26 +140,6 @@ GstVkgdrAllocator *
 test_allocator (void)
 {
   return gst_vkgdr_context_get_allocator (test_context);
-}
-
-const gchar *
-test_again (void)
-{
-  return g_getenv ("TEST_AGAIN");
-}
-
-void
-test_run_again (const gchar *name, const gchar *value)
-{
-  g_autofree gchar *program = g_file_read_link ("/proc/self/exe", NULL);
-  g_autofree gchar *command = g_strdup_printf (
-      "env CK_FORK=no GST_CHECKS=%s TEST_AGAIN=%s %s", name, value, program);
-  GError *error = NULL;
-  gint status = -1;
-
-  g_spawn_command_line_sync (command, NULL, NULL, &status, &error);
-  g_assert_no_error (error);
-  fail_unless_equals_int (status, 0);
 }
 
 GstVkgdrStream *

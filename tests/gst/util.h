@@ -40,9 +40,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstHarness, gst_harness_teardown)
 /* Returns a context of the default device. Fails the test if there is none. */
 GstVkgdrContext *test_context_new (void);
 
-/* The same, with a CUDA context of its own, *@handle. */
-GstVkgdrContext *test_other_context_new (CUcontext *handle);
-
 /* Whether the suite no-vulkan runs the test, so that no device has a window. */
 gboolean test_hides_vulkan (void);
 /* Sets VKGDR_DEBUG for the next context, but not in the suite no-vulkan. */
@@ -80,13 +77,6 @@ gboolean test_setup_software (const gchar *settings);
  * in @bin. Fails the test if there is none. */
 guint64 test_stat (GstElement *element, const gchar *field);
 guint64 test_stat_of (GstElement *bin, const gchar *name, const gchar *field);
-
-/* Runs the case @name in a process of its own, whose end is part of the test.
- * The environment variable TEST_AGAIN is set to @value there, and test_again ()
- * returns it. Elsewhere, test_again () returns NULL, and such a case must be
- * left out. Fails the test unless the exit status is 0. */
-void test_run_again (const gchar *name, const gchar *value);
-const gchar *test_again (void);
 
 GstVkgdrStream *test_stream_new (GstVkgdrContext *context);
 
