@@ -14,6 +14,7 @@
 #include <gst/allocators/gstfdmemory.h>
 
 #include "device.h"
+#include "device/device-private.h"
 #include "memory/memory.h"
 #include "memory/pinnedmemory.h"
 #include "sync/sync-private.h"
@@ -91,15 +92,6 @@ host_of (GstMemory *memory)
   return gst_vkgdr_memory_get_host_pointer (memory);
 }
 
-static gboolean
-window_is_cached (void)
-{
-  vkgdr_device_info info;
-
-  vkgdr_get_device_info (gst_vkgdr_context_get_handle (test_context), &info);
-  return test_has_window () && info.host_cached;
-}
-
 static GstMemory *
 new_memory (Before before, GstVkgdrAccess access)
 {
@@ -175,7 +167,7 @@ TEST_LOOP (mapping, G_N_ELEMENTS (mappings))
     test_setup ();
   else
     test_setup_bar ();
-  if (!is_cached || window_is_cached ())
+  if (!is_cached || gst_vkgdr_context_is_host_cached (test_context))
     check_mapping (__i__);
   test_teardown ();
 }

@@ -97,25 +97,18 @@ test_setup_software (const gchar *settings)
 }
 
 GstHarness *
-test_harness_new (GstElement *element)
-{
-  GstHarness *h;
-
-  gst_object_ref_sink (element);
-  test_set_context (element, test_context);
-  h = gst_harness_new_with_element (element, "sink", "src");
-  gst_object_unref (element);
-  return h;
-}
-
-GstHarness *
 test_harness_parse (const gchar *description)
 {
   GError *error = NULL;
   GstElement *bin = gst_parse_bin_from_description (description, TRUE, &error);
+  GstHarness *h;
 
   g_assert_no_error (error);
-  return test_harness_new (bin);
+  gst_object_ref_sink (bin);
+  test_set_context (bin, test_context);
+  h = gst_harness_new_with_element (bin, "sink", "src");
+  gst_object_unref (bin);
+  return h;
 }
 
 guint64

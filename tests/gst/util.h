@@ -58,9 +58,8 @@ void test_assert_last_ref (GstVkgdrContext *context);
 
 void test_teardown (void);
 
-/* Returns a harness of @element (floating, taken), which uses @test_context. So
- * it accepts memory of that context. */
-GstHarness *test_harness_new (GstElement *element);
+/* Returns a harness of these elements, which use @test_context. So it accepts
+ * memory of that context. */
 GstHarness *test_harness_parse (const gchar *description);
 
 /* Makes an element or a pipeline use @context. */
