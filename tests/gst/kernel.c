@@ -41,19 +41,43 @@ TEST (planes_in_several_memories)
   fail_unless_equals_int (gst_buffer_memcmp (buffer, 0, wanted, info.size), 0);
 }
 
-TEST (frame_in_ordinary_memory_is_refused)
+/* A frame in ordinary memory, a plane that ends beyond its memory, and a size
+ * that is not that of the caps. */
+static const struct {
+  gint width;
+  gboolean is_short;
+  const gchar *parts;
+} bad_frames[] = {
+  { 64, FALSE, "put vkgdrupload before it" },
+  { 64, TRUE, "plane 2" },
+  { 66, TRUE, "66x48" },
+};
+
+TEST_LOOP (frames_are_checked, G_N_ELEMENTS (bad_frames))
 {
   g_autoptr (GstVkgdrKernel) kernel =
       frame_effect (frame_context, gst_effect_find ("copy"));
-  g_autoptr (GstBuffer) buffer = gst_buffer_new_allocate (NULL, 64 * 48, NULL);
+  g_autoptr (GstBuffer) buffer = NULL;
+  g_autofree guint8 *noise = NULL;
   GError *error = NULL;
-  GstVideoInfo info;
+  GstVideoInfo info, caps;
 
-  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 64, 48);
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 64, 48);
+  gst_video_info_set_format (
+      &caps, GST_VIDEO_FORMAT_I420, bad_frames[__i__].width, 48);
+  noise = frame_noise (&info);
+  buffer = gst_buffer_new_allocate (NULL, info.size, NULL);
+  if (bad_frames[__i__].is_short) {
+    gst_buffer_replace_all_memory (
+        buffer, frame_memory_new (frame_context, noise, info.size));
+    info.offset[2] += info.stride[2];
+    gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_FORMAT_I420, 64, 48, 3, info.offset, info.stride);
+  }
   fail_if (gst_vkgdr_kernel_run (
-      kernel, frame_stream, buffer, &info, buffer, &info, 0, NULL, &error));
+      kernel, frame_stream, buffer, &caps, buffer, &caps, 0, NULL, &error));
   test_assert_error_says (
-      &error, GST_VKGDR_ERROR_ARGUMENT, "put vkgdrupload before it");
+      &error, GST_VKGDR_ERROR_ARGUMENT, bad_frames[__i__].parts);
 }
 
 /* --- sources and images -------------------------------------------------- */

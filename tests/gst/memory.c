@@ -822,6 +822,33 @@ TEST (two_contexts_of_one_device)
   fail_unless (bytes[0] == 7 && bytes[63] == 7 && bytes[64] == 4);
 }
 
+static CUstreamCaptureMode
+exchange_capture_mode (CUstreamCaptureMode mode)
+{
+  fail_unless_equals_int (
+      vkgdr_driver_load ()->cuThreadExchangeStreamCaptureMode (&mode),
+      CUDA_SUCCESS);
+  return mode;
+}
+
+/* The library's calls are allowed while another thread captures a CUDA graph.
+ * Outside of them, the thread has its own mode. */
+TEST (capture_mode)
+{
+  const CUstreamCaptureMode own = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+  const CUstreamCaptureMode relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+  if (!vkgdr_driver_load ()->cuThreadExchangeStreamCaptureMode)
+    return;
+  exchange_capture_mode (own);
+  fail_unless (gst_vkgdr_context_push (test_context, NULL));
+  fail_unless (gst_vkgdr_context_push (test_context, NULL));
+  gst_vkgdr_context_pop (test_context);
+  fail_unless_equals_int (exchange_capture_mode (relaxed), relaxed);
+  gst_vkgdr_context_pop (test_context);
+  fail_unless_equals_int (exchange_capture_mode (own), own);
+}
+
 /* A stream of another CUDA context is refused, and the memory stays as it is.
  */
 TEST (another_cuda_context)

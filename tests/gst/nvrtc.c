@@ -266,7 +266,7 @@ TEST (changed_include_is_compiled)
   const gchar *source = "#include \"one.h\"\n" SOURCE;
 
   write_header ("one.h", "#include \"two.h\"\n");
-  write_header ("two.h", "// 2\n");
+  write_header ("two.h", "#include \"one.h\"\n#include \"two.h\"\n");
   fail_unless (is_compiled (source, NULL));
   fail_if (is_compiled (source, NULL));
   write_header ("two.h", "// 3\n");

@@ -96,6 +96,38 @@ TEST (is_memory_beside_the_window)
   gst_memory_unref (readonly);
 }
 
+/* A part keeps it, a copy does not need it. */
+TEST (parts_keep_it)
+{
+  GstMemory *memory = wrap (0);
+  g_autoptr (GstMemory) copy = gst_memory_copy (memory, 0, -1);
+  GstMemory *part = gst_memory_share (memory, 100, 50);
+
+  gst_memory_unref (memory);
+  fail_unless (gst_vkgdr_memory_wait_idle (copy, NULL));
+  fail_unless_equals_int (g_atomic_int_get (&n_released), 0);
+  gst_memory_unref (part);
+  wait_for_release ();
+  test_assert_device (copy, 1);
+}
+
+TEST (what_cannot_be_wrapped)
+{
+  const guint64 pointer = gst_vkgdr_memory_get_device_pointer (storage);
+  const guint64 bad[][2] = { { 0, 1 }, { pointer, 0 }, { pointer + 8, 8 },
+    { pointer, G_MAXSIZE }, { G_MAXUINT64, 2 }, { (guintptr) &pointer, 8 } };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (bad); i++) {
+    GError *error = NULL;
+
+    fail_if (gst_vkgdr_allocator_alloc_wrapped (
+        allocator, bad[i][0], bad[i][1], 0, release, NULL, &error));
+    test_assert_error (&error, GST_VKGDR_ERROR_ARGUMENT);
+  }
+  fail_unless_equals_int (g_atomic_int_get (&n_released), 0);
+}
+
 /* --- waits for the whole CUDA context, as older drivers need them -------- */
 
 static gint n_waits; /* atomic; calls of cuCtxSynchronize () that have begun */

@@ -146,6 +146,21 @@ class Elements(gst_support.DeviceTestCase):
         self.assertTrue((found == 7).all())
         self.assertEqual(len(same), 1)
 
+    def test_filter_maps_its_buffers(self) -> None:
+        """Instead of queueing work, also in place. Kernels before and after it are in order."""
+        def work(element: Any, source: Gst.Buffer, target: Gst.Buffer, stream: Any) -> None:
+            with GstVkgdr.mapped(source) as (data,):
+                changed = data ^ np.uint8(0x55)
+            with GstVkgdr.mapped(target, None, Gst.MapFlags.WRITE) as (data,):
+                data[:] = changed
+
+        for in_place in False, True:
+            name = register(GstVkgdr.Filter, do_filter=work,
+                            do_open=lambda one: one.set_in_place(in_place))
+            invert = "cudafilter kernel=invert"
+            np.testing.assert_array_equal(
+                self.filter(f"{invert} ! {name} ! {invert}"), self.pixels ^ np.uint8(0x55))
+
     def test_errors(self) -> None:
         """What a function raises, or that it returns False, is the error of the element. The
         error has the place. sys.exit() in a streaming thread does not end the process. An
