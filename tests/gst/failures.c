@@ -17,31 +17,29 @@
 
 /* --- the driver's table -------------------------------------------------- */
 
-/* The calls that fail, and the calls that destroy what they create: the number
- * of objects that a call adds, and the call that has created them. */
+/* The calls that fail, each of which the pipelines make, and the calls that
+ * destroy what they create: the number of objects that a call adds, and the
+ * call that has created them. */
 #define CALLS(X) \
   X (cuDevicePrimaryCtxRetain, 1, cuDevicePrimaryCtxRetain) \
   X (cuCtxPushCurrent, 0, cuCtxPushCurrent) \
-  X (cuCtxSynchronize, 0, cuCtxSynchronize) \
   X (cuStreamCreate, 1, cuStreamCreate) \
   X (cuStreamWaitEvent, 0, cuStreamWaitEvent) \
-  X (cuStreamSynchronize, 0, cuStreamSynchronize) \
-  X (cuStreamQuery, 0, cuStreamQuery) \
   X (cuEventCreate, 1, cuEventCreate) \
   X (cuEventRecord, 0, cuEventRecord) \
   X (cuEventQuery, 0, cuEventQuery) \
-  X (cuEventSynchronize, 0, cuEventSynchronize) \
   X (cuEventElapsedTime, 0, cuEventElapsedTime) \
   X (cuImportExternalMemory, 1, cuImportExternalMemory) \
   X (cuExternalMemoryGetMappedBuffer, 1, cuMemAlloc) \
   X (cuMemAlloc, 1, cuMemAlloc) \
   X (cuMemHostAlloc, 1, cuMemHostAlloc) \
-  X (cuMemHostRegister, 1, cuMemHostRegister) \
-  X (cuMemcpyHtoDAsync, 0, cuMemcpyHtoDAsync) \
   X (cuMemcpyDtoHAsync, 0, cuMemcpyDtoHAsync) \
+  X (cuMemcpyHtoDAsync, 0, cuMemcpyHtoDAsync) \
+  X (cuMemHostRegister, 1, cuMemHostRegister) \
   X (cuModuleLoadDataEx, 1, cuModuleLoadDataEx) \
   X (cuModuleGetFunction, 0, cuModuleGetFunction) \
   X (cuFuncGetAttribute, 0, cuFuncGetAttribute) \
+  X (cuFuncGetParamInfo, 0, cuFuncGetParamInfo) \
   X (cuOccupancyMaxPotentialBlockSize, 0, cuOccupancyMaxPotentialBlockSize) \
   X (cuLaunchKernel, 0, cuLaunchKernel) \
   X (cuDevicePrimaryCtxRelease, -1, cuDevicePrimaryCtxRetain) \
@@ -71,16 +69,6 @@ static gint live[N_ALL_CALLS]; /* objects, by the call that creates them */
 static gint fails_call = -1;
 static gint fails_first, fails_last; /* numbers of calls */
 
-/* Whether the result of the call says that the device has finished some work.
- * If such a call fails because the device is lost, no work may run any more. */
-static gboolean
-tells_of_work (Call call)
-{
-  return call == CALL_cuCtxSynchronize || call == CALL_cuStreamSynchronize
-         || call == CALL_cuStreamQuery || call == CALL_cuEventQuery
-         || call == CALL_cuEventSynchronize;
-}
-
 static gboolean
 fails (Call call)
 {
@@ -90,7 +78,9 @@ fails (Call call)
       || n < g_atomic_int_get (&fails_first)
       || n > g_atomic_int_get (&fails_last))
     return FALSE;
-  if (tells_of_work (call))
+  /* This call says that the device has finished some work. If it fails because
+   * the device is lost, no work may run any more. */
+  if (call == CALL_cuEventQuery)
     real.cuCtxSynchronize ();
   return TRUE;
 }
