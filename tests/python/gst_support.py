@@ -97,7 +97,8 @@ def play(
     pipeline.set_state(Gst.State.PLAYING)
     src, sink = pipeline.get_by_name("src"), pipeline.get_by_name("sink")
     for i, buffer in enumerate(buffers):
-        buffer.pts, buffer.duration = i * Gst.SECOND // 25, Gst.SECOND // 25
+        if buffer.pts == Gst.CLOCK_TIME_NONE:
+            buffer.pts, buffer.duration = i * Gst.SECOND // 25, Gst.SECOND // 25
         src.emit("push-buffer", buffer)
     if src:
         src.emit("end-of-stream")

@@ -630,7 +630,7 @@ class Compiler(WithContext):
     def test_errors(self) -> None:
         with self.assertRaises(driver.CompileError) as caught:
             compiler.SourceModule("\nbanana", no_extern_c=True)
-        self.assertRegex(caught.exception.stderr, r"kernel.cu(:2:|\(2\)).*banana")
+        self.assertRegex(caught.exception.stderr, r"(?s)kernel.cu(:2:|\(2\)).*banana")
         self.assertIn("kernel.cu", caught.exception.command_line)
 
     def test_dynamic_module_says_what_it_lacks(self) -> None:

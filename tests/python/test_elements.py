@@ -47,6 +47,7 @@ def register(
     directions = {"sink": Gst.PadDirection.SINK, "src": Gst.PadDirection.SRC}
     name = f"python{next(NUMBERS)}"
     cls = type(base)(name, (base,), {
+        "__module__": __name__,
         "__gstmetadata__": ("A test's filter", "Filter", "Does what a test sets", "tests"),
         "__gsttemplates__": tuple(
             Gst.PadTemplate.new(pad, direction, Gst.PadPresence.ALWAYS, caps)

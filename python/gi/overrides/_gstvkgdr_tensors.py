@@ -144,7 +144,7 @@ def _set(element: Gst.Element, name: str, value: Any) -> None:
             raise ValueError(
                 f"{name} is a number from {spec.minimum:g} to {spec.maximum:g}, not {value!r}")
     elif hasattr(spec, "enum_class"):
-        kind = type(spec.default_value)
+        kind = type(element.get_property(name))
         values = getattr(kind, "__enum_values__", None)  # of PyGObject before 3.52
         nicks = [one.value_nick for one in (values.values() if values else kind)]
         if value not in nicks:
