@@ -143,13 +143,15 @@ def _set(element: Gst.Element, name: str, value: Any) -> None:
         if not spec.minimum <= value <= spec.maximum:
             raise ValueError(
                 f"{name} is a number from {spec.minimum:g} to {spec.maximum:g}, not {value!r}")
-    elif hasattr(spec, "enum_class"):
-        kind = type(element.get_property(name))
-        values = getattr(kind, "__enum_values__", None)  # of PyGObject before 3.52
-        nicks = [one.value_nick for one in (values.values() if values else kind)]
-        if value not in nicks:
-            raise ValueError(f"{name} is one of {', '.join(nicks)}, not {value!r}")
-    element.set_property(name, value)
+        element.set_property(name, value)
+        return
+    Gst.util_set_object_arg(element, name, str(value))
+    found = element.get_property(name)
+    if hasattr(found, "value_nick") and found.value_nick != value:
+        kind = type(found)
+        values = kind if hasattr(kind, "__iter__") else kind.__enum_values__.values()
+        nicks = ", ".join(one.value_nick for one in values)
+        raise ValueError(f"{name} is one of {nicks}, not {value!r}")
 
 
 class TensorReader:
