@@ -500,6 +500,39 @@ TEST (another_process_imports_meanwhile)
   vkgdr_close (g);
 }
 
+/* Each thread opens a device of its own, as a process would. */
+static void *
+import_often (void *mem)
+{
+  vkgdr_fd_info info;
+  vkgdr_t g;
+  int i;
+
+  test_enter_context ();
+  g = vkgdr_open (0, 0);
+  vkgdr_memory_describe_fd (mem, &info);
+  for (i = 0; i < 100; i++) {
+    vkgdr_memory_t own =
+        g ? vkgdr_memory_import_fd (g, vkgdr_memory_get_fd (mem), &info) : NULL;
+
+    if (!own)
+      return strdup (vkgdr_last_error ());
+    vkgdr_memory_free (own);
+  }
+  vkgdr_close (g);
+  return NULL;
+}
+
+TEST (threads_import_at_once)
+{
+  vkgdr_t g = test_open (0);
+  vkgdr_memory_t mem = test_alloc (g, SIZE);
+
+  test_run_threads (4, import_often, mem);
+  vkgdr_memory_free (mem);
+  vkgdr_close (g);
+}
+
 /* --- flushes ------------------------------------------------------------- */
 
 static struct {
