@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests of the module vkgdr: it has the API of vkgdr 0.1, and does not crash."""
 
+import concurrent.futures
 import gc
 
 import support
@@ -87,10 +88,10 @@ class WithoutContext(support.TestCase):
         )
 
     def test_is_freed_where_no_context_is_current(self) -> None:
-        with support.PrimaryContext():
+        with support.PrimaryContext(), concurrent.futures.ThreadPoolExecutor(1) as thread:
             memory = RawMemory(Vkgdr(0), SIZE)
-        memory.free()
-        self.assertIsNone(support.current_context())
+            self.assertIsNone(thread.submit(support.current_context).result())
+            thread.submit(memory.free).result()
 
 
 class Memory(WithContext):
