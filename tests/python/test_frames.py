@@ -180,9 +180,9 @@ class FramesTest(support.TestCase):
 
     def test_another_process(self) -> None:
         """In this PID namespace, and in another one."""
-        apart = ["unshare", "--user", "--map-current-user", "--pid", "--fork"]
+        apart = ["unshare", "--user", "--map-current-user", "--pid", "--fork", "--mount-proc"]
         if os.geteuid() == 0:
-            apart = ["unshare", "--pid", "--fork"]
+            apart = ["unshare", "--pid", "--fork", "--mount-proc"]
         for prefix in [], apart:
             if prefix and subprocess.run([*prefix, "true"], stderr=subprocess.DEVNULL).returncode:
                 self.skipTest("no other PID namespace is permitted")
