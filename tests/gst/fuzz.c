@@ -73,8 +73,9 @@ change (GRand *random, GByteArray *data)
       data->data[at] ^= 1 << which % 8;
     break;
   case 1:
-    memcpy (data->data + at, &numbers[which % G_N_ELEMENTS (numbers)],
-        MIN (size, sizeof (guint64)));
+    if (size)
+      memcpy (data->data + at, &numbers[which % G_N_ELEMENTS (numbers)],
+          MIN (size, sizeof (guint64)));
     break;
   case 2:
     insert (data, at, word, strlen (word));

@@ -24,7 +24,10 @@ channel_init (Channel *ch, const GstVideoInfo *info, gint c)
   ch->height = GST_VIDEO_INFO_COMP_HEIGHT (info, like);
   ch->across = 1 << GST_VIDEO_FORMAT_INFO_W_SUB (info->finfo, like);
   ch->down = 1 << GST_VIDEO_FORMAT_INFO_H_SUB (info->finfo, like);
-  ch->depth = GST_VIDEO_INFO_COMP_DEPTH (info, like);
+  /* A palette is unpacked to components of 8 bits. */
+  ch->depth = GST_VIDEO_FORMAT_INFO_HAS_PALETTE (info->finfo)
+                  ? 8
+                  : GST_VIDEO_INFO_COMP_DEPTH (info, like);
   ch->top = (1 << ch->depth) - 1;
   ch->black = is_padding ? 0 : offset[c];
   ch->range = is_padding ? ch->top : scale[c];

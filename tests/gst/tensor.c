@@ -699,12 +699,13 @@ static GstPad *
 linked_pad (GstElement *pipeline, const gchar *name)
 {
   GstElement *tensor = test_find (pipeline, "t");
+  g_autoptr (GstPad) sink = gst_element_request_pad_simple (tensor, name);
   GstPad *pad = gst_pad_new ("src", GST_PAD_SRC);
 
   test_set_context (pipeline, test_context);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   gst_pad_set_active (pad, TRUE);
-  gst_pad_link (pad, gst_element_request_pad_simple (tensor, name));
+  gst_pad_link (pad, sink);
   return pad;
 }
 
