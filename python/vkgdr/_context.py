@@ -197,6 +197,7 @@ class ContextDependent:
     _FREE: str
     _context: Optional[Context] = None
     handle: Any
+    __init__ = Handle.__init__
 
     def _create(self, function: str, *arguments: Any) -> None:
         context = acquire_context()

@@ -3,6 +3,7 @@
 arguments. The classes of vkgdr.driver are built on it.
 """
 
+import builtins
 import ctypes
 import functools
 import operator
@@ -292,6 +293,9 @@ class Handle:
             return value.handle
 
         CONVERTERS[letter] = convert
+
+    def __init__(self) -> None:
+        raise builtins.RuntimeError("This class cannot be instantiated from Python")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and self.handle == other.handle

@@ -577,6 +577,8 @@ class Tables(WithContext):
              lambda: scale(d.In(array), *numbers, block=(4, 1, 1), grid=(1,) * 4)),
             (AttributeError, "", getattr, scale, "banana"),
             (d.RuntimeError, "", d.module_from_file, "/nonexistent"),
+            *((RuntimeError, "instantiated", getattr(d, name)) for name in (
+                "DeviceAllocation", "HostPointer", "PagelockedHostAllocation", "SurfaceReference")),
             (d.Error, "", d.module_from_buffer, b"no image"),
             (d.LogicError, "", self.function, "banana"),
             (ValueError, "too many threads", tools.OccupancyRecord, tools.DeviceData(), 1 << 20),
