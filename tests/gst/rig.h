@@ -27,7 +27,7 @@ typedef struct {
   gboolean is_started, is_held;
 } Rig;
 
-/* The caps of the frames of two pixels that rig_red () pushes. */
+/* The caps of the frames of two pixels that rig_red_now () pushes. */
 #define RGBA_2X1 \
   "video/x-raw,format=RGBA,width=2,height=1,framerate=1/1,colorimetry=sRGB"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "helper.h"
+#include "bench.h"
 
 #define ALIGNMENT 4096
 

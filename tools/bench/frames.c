@@ -14,7 +14,7 @@
 
 #include <vkgdr/frames.h>
 
-#include "helper.h"
+#include "bench.h"
 
 /* The number of frames that a result needs. */
 #define ENOUGH_FRAMES 8

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "helper.h"
+#include "bench.h"
 
 #define MAX_THREADS 64
 #define MAX_FRAMES 16

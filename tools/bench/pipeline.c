@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "helper.h"
+#include "bench.h"
 
 #define MAX_SINKS 64
 

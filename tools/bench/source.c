@@ -13,7 +13,7 @@
 #include <gst/video/video.h>
 #include <gst/video/gstvideopool.h>
 
-#include "helper.h"
+#include "bench.h"
 
 /* --- how frames are written ----------------------------------------------- */
 

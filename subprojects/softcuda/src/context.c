@@ -10,7 +10,6 @@
 
 #include "private.h"
 
-/* The default stack size in bytes of a kernel's thread on a GPU. */
 /* The limits of a GPU: of a thread's stack, the buffer of printf(), and the
  * heap of malloc(), in bytes. */
 static const size_t default_limits[] = { 1024, 1 << 20, 8 << 20 };

@@ -178,6 +178,24 @@ sc_memory_remove_locked (const sc_range *range)
   release (&gone);
 }
 
+CUresult
+sc_memory_free (uintptr_t start, sc_range_kind kind, sc_range_kind other,
+    CUresult otherwise)
+{
+  const sc_range *range;
+  CUresult result = otherwise;
+
+  sc_lock ();
+  range = sc_range_find_locked (start);
+  if (range != NULL && range->start == start
+      && (range->kind == kind || range->kind == other)) {
+    sc_memory_remove_locked (range);
+    result = CUDA_SUCCESS;
+  }
+  sc_unlock ();
+  return result;
+}
+
 void
 sc_memory_release_all_locked (CUcontext context)
 {
@@ -268,19 +286,9 @@ cuMemAllocPitch_v2 (CUdeviceptr *pointer, size_t *pitch, size_t width,
 CUresult
 cuMemFree_v2 (CUdeviceptr pointer)
 {
-  const sc_range *range;
-  CUresult result = CUDA_ERROR_INVALID_VALUE;
-
   SC_ENTER (cuMemFree);
-  sc_lock ();
-  range = sc_range_find_locked (pointer);
-  if (range != NULL && range->start == pointer
-      && (range->kind == SC_RANGE_DEVICE || range->kind == SC_RANGE_MAPPED)) {
-    sc_memory_remove_locked (range);
-    result = CUDA_SUCCESS;
-  }
-  sc_unlock ();
-  return result;
+  return sc_memory_free (
+      pointer, SC_RANGE_DEVICE, SC_RANGE_MAPPED, CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult
@@ -304,19 +312,9 @@ cuMemAllocHost_v2 (void **pointer, size_t size)
 CUresult
 cuMemFreeHost (void *pointer)
 {
-  const sc_range *range;
-  CUresult result = CUDA_ERROR_INVALID_VALUE;
-
   SC_ENTER (cuMemFreeHost);
-  sc_lock ();
-  range = sc_range_find_locked ((uintptr_t) pointer);
-  if (range != NULL && range->start == (uintptr_t) pointer
-      && range->kind == SC_RANGE_HOST) {
-    sc_memory_remove_locked (range);
-    result = CUDA_SUCCESS;
-  }
-  sc_unlock ();
-  return result;
+  return sc_memory_free ((uintptr_t) pointer, SC_RANGE_HOST, SC_RANGE_HOST,
+      CUDA_ERROR_INVALID_VALUE);
 }
 
 /* The device can use all host memory, as with unified addresses. */

@@ -278,6 +278,10 @@ void sc_memory_give_back_locked (size_t size);
 /* Waits for all work, and frees the memory of the range. Releases the lock
  * while it waits. */
 void sc_memory_remove_locked (const sc_range *range);
+/* Frees the memory that begins at @start, if it is of one of these kinds.
+ * Otherwise, returns @otherwise. */
+CUresult sc_memory_free (uintptr_t start, sc_range_kind kind,
+    sc_range_kind other, CUresult otherwise);
 /* Does the same for all ranges of the context. */
 void sc_memory_release_all_locked (CUcontext context);
 void sc_shared_free (sc_shared *shared);

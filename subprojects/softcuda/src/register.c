@@ -131,19 +131,9 @@ cuMemHostRegister_v2 (void *pointer, size_t size, unsigned int flags)
 CUresult
 cuMemHostUnregister (void *pointer)
 {
-  const sc_range *range;
-  CUresult result = CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-
   SC_ENTER (cuMemHostUnregister);
   if (pointer == NULL)
     return CUDA_ERROR_INVALID_VALUE;
-  sc_lock ();
-  range = sc_range_find_locked ((uintptr_t) pointer);
-  if (range != NULL && range->start == (uintptr_t) pointer
-      && range->kind == SC_RANGE_REGISTERED) {
-    sc_memory_remove_locked (range);
-    result = CUDA_SUCCESS;
-  }
-  sc_unlock ();
-  return result;
+  return sc_memory_free ((uintptr_t) pointer, SC_RANGE_REGISTERED,
+      SC_RANGE_REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }

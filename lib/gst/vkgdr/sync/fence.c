@@ -20,13 +20,13 @@ G_DEFINE_BOXED_TYPE (
  */
 
 static GstVkgdrFence *
-fence_new (GstVkgdrContext *context, CUresult result)
+fence_new (GstVkgdrContext *context, CUresult result, const gchar *what)
 {
   GstVkgdrFence *fence = g_atomic_rc_box_new0 (GstVkgdrFence);
 
   fence->context = gst_object_ref (context);
   fence->result = result;
-  fence->what = "cuEventQuery";
+  fence->what = what;
   return fence;
 }
 
@@ -50,7 +50,7 @@ record (GstVkgdrContext *context, CUstream handle, gboolean on_all,
                     : cuda->cuEventRecord (event, handle);
     if (gst_vkgdr_context_check (context, result,
             on_all ? "cuCtxRecordEvent" : "cuEventRecord", error)) {
-      fence = fence_new (context, CUDA_ERROR_NOT_READY);
+      fence = fence_new (context, CUDA_ERROR_NOT_READY, "cuEventQuery");
       fence->event = event;
       fence->stream = stream ? gst_object_ref (stream) : NULL;
     } else {
@@ -81,7 +81,7 @@ gst_vkgdr_fence_new_on_all (GstVkgdrContext *context)
 GstVkgdrFence *
 gst_vkgdr_fence_new_lost (GstVkgdrContext *context)
 {
-  return fence_new (context, CUDA_ERROR_NOT_SUPPORTED);
+  return fence_new (context, CUDA_ERROR_NOT_SUPPORTED, "cuCtxRecordEvent");
 }
 
 /**

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * helper.h: the program that measures for vkgdr-bench
+ * bench.h: the parts of the program that measures for vkgdr-bench
  *
  * vkgdr-bench is a program in Python. It decides what is measured, and this
  * program only measures. helper.c describes how they talk to each other.
  */
 
-#ifndef BENCH_HELPER_H
-#define BENCH_HELPER_H
+#ifndef BENCH_H
+#define BENCH_H
 
 #include <gst/vkgdr/vkgdr.h>
 
@@ -22,7 +22,14 @@ void bench_run (GstVkgdrContext *context, GVariant *request);   /* pipeline.c */
 /* frames.c: runs @what until standard input ends. */
 void bench_play (const gchar *what);
 
-/* --- helper.c ------------------------------------------------------------- */
+/* --- reply.c -------------------------------------------------------------- */
+
+/* Libraries may print to standard output: from now on, this is standard error,
+ * and only replies go there. */
+gboolean bench_open_replies (void);
+
+/* A valid text for a reply. */
+GVariant *bench_text_new (const gchar *text);
 
 /* Writes one line of JSON. */
 void bench_reply (GVariant *reply);
@@ -101,4 +108,4 @@ void bench_check_bus (GstElement *pipeline);
 void bench_watch (GstElement *element, const gchar *pad_name,
     GstPadProbeCallback func, gpointer data);
 
-#endif /* BENCH_HELPER_H */
+#endif /* BENCH_H */
