@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "gate.h"
+#include "table.h"
 
 /* How long the device is busy after the gate has opened, in milliseconds. */
 #define BUSY 30
@@ -29,11 +30,10 @@ make (const gchar *element, const gchar *properties)
 {
   g_autoptr (GstElement) made =
       test_launch ("%s socket-path=%s %s", element, test_ipc_path, properties);
-  g_autoptr (GstBus) bus = gst_bus_new ();
+  g_autoptr (GstBus) bus = test_add_bus (made);
   gboolean is_sink = g_str_has_prefix (element, "vkgdripcsink");
 
   test_set_context (made, test_context);
-  gst_element_set_bus (made, bus);
   return gst_harness_new_with_element (
       made, is_sink ? "sink" : NULL, is_sink ? NULL : "src");
 }
@@ -41,17 +41,10 @@ make (const gchar *element, const gchar *properties)
 static void
 clear (GstHarness **harness)
 {
-  GstMessage *message;
-  GError *error = NULL;
-
   if (!*harness)
     return;
-  message = gst_bus_pop_filtered (
+  test_assert_no_message (
       GST_ELEMENT_BUS ((*harness)->element), GST_MESSAGE_ERROR);
-  if (message) {
-    gst_message_parse_error (message, &error, NULL);
-    fail ("%s", error->message);
-  }
   gst_element_set_bus ((*harness)->element, NULL);
   g_clear_pointer (harness, gst_harness_teardown);
 }
@@ -299,27 +292,8 @@ STEP ("tag", push_tag)
 
 STEP ("warns", assert_warning)
 {
-  g_autoptr (GstMessage) message = gst_bus_pop_filtered (
-      GST_ELEMENT_BUS (test_sink->element), GST_MESSAGE_WARNING);
-
-  fail_unless (message != NULL, "no warning");
-}
-
-static GstBuffer *
-take (guint number)
-{
-  GstBuffer *buffer = test_ipc_pull (number);
-
-  is_discont = GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DISCONT);
-  return buffer;
-}
-
-STEP ("pull", pull)
-{
-  guint i;
-
-  for (i = to->first; i <= to->last; i++)
-    gst_buffer_unref (take (i));
+  test_assert_message (
+      GST_ELEMENT_BUS (test_sink->element), GST_MESSAGE_WARNING, "");
 }
 
 STEP ("keep", keep)
@@ -329,7 +303,19 @@ STEP ("keep", keep)
   if (!kept)
     kept = g_ptr_array_new_with_free_func ((GDestroyNotify) gst_buffer_unref);
   for (i = to->first; i <= to->last; i++)
-    g_ptr_array_add (kept, take (i));
+    g_ptr_array_add (kept, test_ipc_pull (i));
+}
+
+STEP ("pull", pull)
+{
+  guint i;
+
+  for (i = to->first; i <= to->last; i++) {
+    GstBuffer *buffer = test_ipc_pull (i);
+
+    is_discont = GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DISCONT);
+    gst_buffer_unref (buffer);
+  }
 }
 
 STEP ("drop", drop)
@@ -389,21 +375,15 @@ STEP ("flush-client", flush_client)
   gst_element_send_event (test_src->element, gst_event_new_flush_stop (TRUE));
 }
 
-STEP ("is", assert_stat)
+STEP ("is", wait_stat)
 {
-  fail_unless_equals_uint64 (
-      test_stat (test_sink->element, to->words[0]), to->number);
+  test_wait_for (test_stat (test_sink->element, to->words[0]) == to->number);
 }
 
 STEP ("client-is", assert_client_stat)
 {
   fail_unless_equals_uint64 (
       test_stat (test_src->element, to->words[0]), to->number);
-}
-
-STEP ("wait", wait_stat)
-{
-  test_wait_for (test_stat (test_sink->element, to->words[0]) == to->number);
 }
 
 STEP ("no-socket", assert_no_socket)

@@ -44,8 +44,8 @@ extern GstHarness *test_sink, *test_src;
  *   tagged SCOPE NAME [TEXT] whether the client has the tag
  *   flush-client             flushes the client
  *
- *   is FIELD N, wait FIELD N a field of the server's stats is or becomes N
- *   client-is FIELD N        the same of the client
+ *   is FIELD N               a field of the server's stats becomes N
+ *   client-is FIELD N        the field is N in the client's stats
  *   no-socket                the file of the socket does not exist
  *   open-gate                nothing has waited for the gate until now
  *   gate-passed              the work behind the gate is done

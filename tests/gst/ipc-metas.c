@@ -21,6 +21,9 @@
 /* The room for metas in bytes, which is more than the test needs. */
 #define MAX_METAS 4096
 
+/* Bytes of each of the two memories of a buffer that metas are read into. */
+#define MEMORY_SIZE 3000
+
 /* --- metas --------------------------------------------------------------- */
 
 /* Makes a buffer with metas of each kind. */
@@ -28,14 +31,14 @@ static GstBuffer *
 new_buffer (void)
 {
   static const gchar *tags[] = { NULL };
-  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48, NULL);
+  GstBuffer *buffer = gst_buffer_new ();
   g_autoptr (GstCaps) caps = gst_caps_from_string ("timestamp/x-unix");
   GstCustomMeta *custom;
 
   if (!gst_meta_get_info (CUSTOM))
     gst_meta_register_custom (CUSTOM, tags, NULL, NULL, NULL);
   gst_buffer_add_video_meta (
-      buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 64, 48);
+      buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 64, 46);
   gst_buffer_add_video_crop_meta (buffer);
   custom = gst_buffer_add_custom_meta (buffer, CUSTOM);
   gst_structure_set (gst_custom_meta_get_structure (custom), "text",
@@ -44,30 +47,32 @@ new_buffer (void)
   return buffer;
 }
 
-/* Reads metas into @buffer, whose caps may have no video. */
-static gboolean
-read_metas (GstBuffer *buffer, const guint8 *data, gsize size,
-    GstVideoInterlaceMode mode)
+/* Returns a buffer with these metas, or NULL if they are refused. If @info is
+ * NULL, the caps are not video. */
+static GstBuffer *
+read_metas (const guint8 *data, gsize size, const GstVideoInfo *info)
 {
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, MEMORY_SIZE, NULL);
   GstByteReader reader;
-  GstVideoInfo info;
+  GstVideoInfo none;
 
-  gst_video_info_init (&info);
-  info.interlace_mode = mode;
+  gst_buffer_append_memory (
+      buffer, gst_allocator_alloc (NULL, MEMORY_SIZE, NULL));
+  gst_video_info_init (&none);
   gst_byte_reader_init (&reader, data, size);
-  return gst_vkgdr_ipc_metas_read (buffer, &info, &reader);
+  if (!gst_vkgdr_ipc_metas_read (buffer, info ? info : &none, &reader))
+    gst_clear_buffer (&buffer);
+  return buffer;
 }
 
-/* Copies the metas of @buffer to another buffer, which it returns. */
+/* The same with the metas of @sent. */
 static GstBuffer *
-copy_metas (GstBuffer *buffer)
+copy_metas (GstBuffer *sent, const GstVideoInfo *info)
 {
-  g_autoptr (GByteArray) metas = gst_vkgdr_ipc_metas_write (buffer, MAX_METAS);
-  GstBuffer *copy = gst_buffer_new_allocate (NULL, 64 * 48, NULL);
+  g_autoptr (GByteArray) metas = gst_vkgdr_ipc_metas_write (sent, MAX_METAS);
 
   fail_unless (metas->len <= MAX_METAS);
-  fail_unless (read_metas (copy, metas->data, metas->len, 0));
-  return copy;
+  return read_metas (metas->data, metas->len, info);
 }
 
 /* Metas that cannot be serialised, or are too large, are left out. */
@@ -81,19 +86,11 @@ TEST (left_out)
   gst_structure_set (gst_custom_meta_get_structure (custom), "text",
       G_TYPE_STRING, text, NULL);
   gst_buffer_add_parent_buffer_meta (buffer, other);
-  copy = copy_metas (buffer);
+  copy = copy_metas (buffer, NULL);
   fail_unless (gst_buffer_get_video_meta (copy) != NULL);
   fail_unless (gst_buffer_get_video_crop_meta (copy) != NULL);
   fail_unless (gst_buffer_get_custom_meta (copy, CUSTOM) == NULL);
   fail_unless (gst_buffer_get_parent_buffer_meta (copy) == NULL);
-}
-
-static void
-read_bytes (const guint8 *data, gsize size)
-{
-  g_autoptr (GstBuffer) copy = gst_buffer_new_allocate (NULL, 64 * 48, NULL);
-
-  read_metas (copy, data, size, 0);
 }
 
 /* The kinds of metas, as in docs/ipc-protocol.md. */
@@ -126,65 +123,14 @@ TEST_LOOP (wrong_text, G_N_ELEMENTS (wrong))
   g_autofree gchar *text = g_strconcat (wrong[__i__].text, brackets, NULL);
   guint32 head[2] = { wrong[__i__].kind, strlen (text) };
   g_autoptr (GByteArray) bytes = g_byte_array_new ();
-  g_autoptr (GstBuffer) copy = gst_buffer_new ();
+  g_autoptr (GstBuffer) copy = NULL;
   gpointer state = NULL;
 
   g_byte_array_append (bytes, (const guint8 *) head, sizeof (head));
   g_byte_array_append (bytes, (const guint8 *) text, strlen (text));
-  fail_unless_equals_int (
-      read_metas (copy, bytes->data, bytes->len, 0), wrong[__i__].is_left_out);
-  fail_unless (gst_buffer_iterate_meta (copy, &state) == NULL);
-}
-
-/* Writes metas without those that GStreamer serialises: GStreamer also reads
- * damaged ones, and logs critical errors. */
-static GByteArray *
-write_own_metas (void)
-{
-  g_autoptr (GstBuffer) buffer = new_buffer ();
-  GstReferenceTimestampMeta *reference =
-      gst_buffer_get_reference_timestamp_meta (buffer, NULL);
-
-  gst_buffer_remove_meta (buffer, &reference->parent);
-  return gst_vkgdr_ipc_metas_write (buffer, MAX_METAS);
-}
-
-static gboolean leaks;
-
-/* Called by the leak checker. */
-G_MODULE_EXPORT int __lsan_is_turned_off (void);
-
-int
-__lsan_is_turned_off (void)
-{
-  return leaks;
-}
-
-/* Damaged bytes do no harm. Valgrind and the address sanitizer find reads
- * beyond the end. Leaks are not checked: gst_structure_from_string () of
- * GStreamer 1.22 leaks the first values of a list if a later one is wrong. */
-TEST (damaged)
-{
-  g_autoptr (GByteArray) metas = write_own_metas ();
-  g_autoptr (GRand) random = g_rand_new_with_seed (1);
-  guint8 *data;
-  gsize size;
-  guint i, n;
-
-  leaks = TRUE;
-  for (size = 0; size < metas->len; size++) {
-    data = g_memdup2 (metas->data, size);
-    read_bytes (data, size);
-    g_free (data);
-  }
-  for (i = 0; i < 2000; i++) {
-    data = g_memdup2 (metas->data, metas->len);
-    for (n = 0; n < 1 + i % 4; n++)
-      data[g_rand_int_range (random, 0, metas->len)] =
-          (guint8) g_rand_int_range (random, 0, 256);
-    read_bytes (data, metas->len);
-    g_free (data);
-  }
+  copy = read_metas (bytes->data, bytes->len, NULL);
+  fail_unless_equals_int (copy != NULL, wrong[__i__].is_left_out);
+  fail_unless (!copy || gst_buffer_iterate_meta (copy, &state) == NULL);
 }
 
 #define PROGR GST_VIDEO_INTERLACE_MODE_PROGRESSIVE
@@ -195,10 +141,9 @@ TEST (damaged)
 #define GRAY8 GST_VIDEO_FORMAT_GRAY8
 #define NV12 GST_VIDEO_FORMAT_NV12
 #define RGB8P GST_VIDEO_FORMAT_RGB8P
+#define V210 GST_VIDEO_FORMAT_v210
+#define NV12_TILED GST_VIDEO_FORMAT_NV12_32L32
 #define TILES GST_VIDEO_TILE_MAKE_STRIDE
-
-/* Metas of frames in a buffer whose two memories have 3000 bytes each. */
-#define MEMORY_SIZE 3000
 
 static const struct {
   GstVideoFormat format;
@@ -211,14 +156,9 @@ static const struct {
   /* The last row need not have a whole stride. */
   { GRAY8, PROGR, 30, 30, 1, { 70 }, { 100 }, TRUE },
   { GRAY8, PROGR, 30, 30, 1, { 71 }, { 100 }, FALSE },
-  { GRAY8, PROGR, 31, 30, 1, { 70 }, { 100 }, FALSE },
-  { GRAY8, PROGR, 30, 30, 1, { 70 }, { 101 }, FALSE },
-  { GRAY8, PROGR, 30, 31, 1, { 70 }, { 100 }, FALSE },
   /* In the second memory, but not in both. */
   { GRAY8, PROGR, 30, 30, 1, { 3070 }, { 100 }, TRUE },
-  { GRAY8, PROGR, 30, 30, 1, { 3071 }, { 100 }, FALSE },
   { GRAY8, PROGR, 30, 30, 1, { 1000 }, { 100 }, FALSE },
-  { GRAY8, PROGR, 30, 30, 1, { 6001 }, { 0 }, FALSE },
   /* The first row is the last one in memory. */
   { GRAY8, PROGR, 30, 30, 1, { 2900 }, { -100 }, TRUE },
   { GRAY8, PROGR, 30, 30, 1, { 2899 }, { -100 }, FALSE },
@@ -232,20 +172,19 @@ static const struct {
   { NO_SUCH_FORMAT, PROGR, 1, 1, 1, { 0 }, { 1 }, FALSE },
   /* Each plane counts. */
   { NV12, PROGR, 30, 30, 2, { 0, 2074 }, { 64, 64 }, TRUE },
-  { NV12, PROGR, 30, 30, 2, { 0, 2074 }, { 64, 65 }, FALSE },
   { NV12, PROGR, 30, 30, 1, { 0 }, { 64 }, FALSE },
   { RGB8P, PROGR, 30, 30, 2, { 0, 1976 }, { 32, 4 }, TRUE },
   { RGB8P, PROGR, 30, 30, 2, { 0, 1977 }, { 32, 4 }, FALSE },
   /* One v210 row has 128 bytes. */
-  { GST_VIDEO_FORMAT_v210, PROGR, 48, 20, 1, { 440 }, { 128 }, TRUE },
-  { GST_VIDEO_FORMAT_v210, PROGR, 48, 20, 1, { 441 }, { 128 }, FALSE },
+  { V210, PROGR, 48, 20, 1, { 440 }, { 128 }, TRUE },
+  { V210, PROGR, 48, 20, 1, { 441 }, { 128 }, FALSE },
   /* One tile has 32 x 32 bytes. */
-  { GST_VIDEO_FORMAT_NV12_32L32, PROGR, 32, 32, 2, { 0, 1024 },
-      { TILES (1, 1), TILES (1, 1) }, TRUE },
-  { GST_VIDEO_FORMAT_NV12_32L32, PROGR, 32, 32, 2, { 0, 1024 },
-      { TILES (1, 1), TILES (2, 1) }, FALSE },
-  { GST_VIDEO_FORMAT_NV12_32L32, PROGR, 64, 32, 2, { 0, 1024 },
-      { TILES (1, 1), TILES (1, 1) }, FALSE },
+  { NV12_TILED, PROGR, 32, 32, 2, { 0, 1024 }, { TILES (1, 1), TILES (1, 1) },
+      TRUE },
+  { NV12_TILED, PROGR, 32, 32, 2, { 0, 1024 }, { TILES (1, 1), TILES (2, 1) },
+      FALSE },
+  { NV12_TILED, PROGR, 64, 32, 2, { 0, 1024 }, { TILES (1, 1), TILES (1, 1) },
+      FALSE },
   /* A field has half of the rows. Two fields have the same number of chroma
    * rows. */
   { GRAY8, ALTER, 30, 60, 1, { 70 }, { 100 }, TRUE },
@@ -257,21 +196,17 @@ static const struct {
 /* A frame whose planes are not in its memory is refused. */
 TEST_LOOP (planes, G_N_ELEMENTS (frames))
 {
-  g_autoptr (GstBuffer) sent = gst_buffer_new ();
-  g_autoptr (GstBuffer) received =
-      gst_buffer_new_allocate (NULL, MEMORY_SIZE, NULL);
-  g_autoptr (GByteArray) metas = NULL;
+  g_autoptr (GstBuffer) sent = gst_buffer_new (), copy = NULL;
+  GstVideoInfo info;
 
+  gst_video_info_init (&info);
+  info.interlace_mode = frames[__i__].mode;
   gst_buffer_add_video_meta_full (sent, GST_VIDEO_FRAME_FLAG_NONE,
       frames[__i__].format, frames[__i__].width, frames[__i__].height,
       frames[__i__].n_planes, (gsize *) frames[__i__].offset,
       (gint *) frames[__i__].stride);
-  metas = gst_vkgdr_ipc_metas_write (sent, MAX_METAS);
-  gst_buffer_append_memory (
-      received, gst_allocator_alloc (NULL, MEMORY_SIZE, NULL));
-  fail_unless_equals_int (
-      read_metas (received, metas->data, metas->len, frames[__i__].mode),
-      frames[__i__].is_inside);
+  copy = copy_metas (sent, &info);
+  fail_unless_equals_int (copy != NULL, frames[__i__].is_inside);
 }
 
 static const struct {
@@ -291,13 +226,9 @@ static const struct {
  * picture has the size of the GstVideoMeta, or of the caps without one. */
 TEST_LOOP (crop, 2 * G_N_ELEMENTS (crops))
 {
-  g_autoptr (GstBuffer) sent = gst_buffer_new ();
-  g_autoptr (GstBuffer) received =
-      gst_buffer_new_allocate (NULL, 32 * 20, NULL);
-  GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta (sent);
   gboolean has_meta = __i__ % 2 == 0;
-  g_autoptr (GByteArray) metas = NULL;
-  GstByteReader reader;
+  g_autoptr (GstBuffer) sent = gst_buffer_new (), copy = NULL;
+  GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta (sent);
   GstVideoInfo info;
 
   gst_video_info_set_format (
@@ -309,10 +240,8 @@ TEST_LOOP (crop, 2 * G_N_ELEMENTS (crops))
   if (has_meta)
     gst_buffer_add_video_meta (
         sent, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 30, 20);
-  metas = gst_vkgdr_ipc_metas_write (sent, MAX_METAS);
-  gst_byte_reader_init (&reader, metas->data, metas->len);
-  fail_unless (gst_vkgdr_ipc_metas_read (received, &info, &reader));
-  fail_unless_equals_int (gst_buffer_get_video_crop_meta (received) != NULL,
+  copy = copy_metas (sent, &info);
+  fail_unless_equals_int (gst_buffer_get_video_crop_meta (copy) != NULL,
       crops[__i__ / 2].is_inside);
 }
 
@@ -371,7 +300,7 @@ TEST (serialised)
   const OwnMeta *own;
 
   ((OwnMeta *) gst_buffer_add_meta (buffer, info, NULL))->value = 42;
-  copy = copy_metas (buffer);
+  copy = copy_metas (buffer, NULL);
   own = (const OwnMeta *) gst_buffer_get_meta (copy, info->api);
   fail_unless (own != NULL && own->value == 42);
 }
@@ -380,7 +309,7 @@ TEST (serialised)
  * kinds of their own, which check the text. */
 TEST_LOOP (serialised_text, 2)
 {
-  g_autoptr (GstBuffer) buffer = new_buffer (), copy = gst_buffer_new ();
+  g_autoptr (GstBuffer) buffer = new_buffer ();
   g_autoptr (GByteArray) bytes = g_byte_array_new ();
   guint8 head[8] = { 4 };
   gboolean ok;
@@ -394,9 +323,7 @@ TEST_LOOP (serialised_text, 2)
         &gst_buffer_get_reference_timestamp_meta (buffer, NULL)->parent, bytes);
   fail_unless (ok);
   bytes->data[4] = bytes->len - sizeof (head);
-  fail_if (read_metas (copy, bytes->data, bytes->len, 0));
-  fail_unless (gst_buffer_get_custom_meta (copy, CUSTOM) == NULL);
-  fail_unless (gst_buffer_get_reference_timestamp_meta (copy, NULL) == NULL);
+  fail_if (read_metas (bytes->data, bytes->len, NULL));
 }
 #endif
 
@@ -505,27 +432,76 @@ TEST (tags)
   received = gst_tag_list_to_string (copy);
   fail_unless_equals_string (received, sent);
   fail_unless_equals_int (gst_tag_list_get_scope (copy), GST_TAG_SCOPE_GLOBAL);
+  fail_unless (gst_vkgdr_ipc_tags_write (tags, 20) == NULL);
 }
 
-/* Damaged tags are refused, or have fewer tags; they never crash. */
-TEST (damaged_tags)
+/* --- damaged bytes ------------------------------------------------------- */
+
+static void
+read_as_metas (const guint8 *data, gsize size)
 {
+  GstBuffer *buffer = read_metas (data, size, NULL);
+
+  gst_clear_buffer (&buffer);
+}
+
+static void
+read_as_tags (const guint8 *data, gsize size)
+{
+  GstTagList *tags = gst_vkgdr_ipc_tags_read (data, size, GST_TAG_SCOPE_STREAM);
+
+  gst_clear_tag_list (&tags);
+}
+
+static gboolean leaks;
+
+/* Called by the leak checker. */
+G_MODULE_EXPORT int __lsan_is_turned_off (void);
+
+int
+__lsan_is_turned_off (void)
+{
+  return leaks;
+}
+
+/* Damaged bytes do no harm. Valgrind and the address sanitizer find reads
+ * beyond the end. Leaks are not checked: gst_structure_from_string () of
+ * GStreamer 1.22 leaks the first values of a list if a later one is wrong. */
+static void
+read_damaged (
+    const GByteArray *bytes, void (*read) (const guint8 *data, gsize size))
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (1);
+  guint i, n, size;
+
+  leaks = TRUE;
+  for (i = 0; i < 5000; i++) {
+    g_autofree guint8 *data = NULL;
+
+    size = bytes->len;
+    if (i % 2)
+      size = g_rand_int_range (random, 1, size);
+    data = g_memdup2 (bytes->data, size);
+    for (n = i % 5; n > 0; n--)
+      data[g_rand_int_range (random, 0, size)] = g_rand_int (random);
+    read (data, size);
+  }
+}
+
+/* Without metas that GStreamer serialises: GStreamer also reads damaged ones,
+ * and logs critical errors. */
+TEST (damaged)
+{
+  g_autoptr (GstBuffer) buffer = new_buffer ();
   g_autoptr (GstTagList) tags =
       gst_tag_list_new (GST_TAG_TITLE, "title", GST_TAG_ALBUM, "album",
           GST_TAG_TRACK_NUMBER, 7u, GST_TAG_TRACK_GAIN, 1.0, NULL);
   g_autoptr (GByteArray) bytes = gst_vkgdr_ipc_tags_write (tags, G_MAXUINT32);
-  g_autoptr (GRand) random = g_rand_new_with_seed (1);
-  guint i;
+  g_autoptr (GByteArray) metas = NULL;
 
-  for (i = 0; i < 20000; i++) {
-    g_autofree guint8 *copy = g_memdup2 (bytes->data, bytes->len);
-    guint size = g_rand_int_range (random, 0, bytes->len + 1);
-    GstTagList *read;
-
-    copy[g_rand_int_range (random, 0, bytes->len)] = g_rand_int (random);
-    copy[g_rand_int_range (random, 0, bytes->len)] = g_rand_int (random);
-    read = gst_vkgdr_ipc_tags_read (copy, size, GST_TAG_SCOPE_STREAM);
-    gst_clear_tag_list (&read);
-  }
-  fail_unless (gst_vkgdr_ipc_tags_write (tags, 20) == NULL);
+  read_damaged (bytes, read_as_tags);
+  gst_buffer_remove_meta (
+      buffer, &gst_buffer_get_reference_timestamp_meta (buffer, NULL)->parent);
+  metas = gst_vkgdr_ipc_metas_write (buffer, MAX_METAS);
+  read_damaged (metas, read_as_metas);
 }

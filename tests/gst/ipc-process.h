@@ -14,25 +14,13 @@
 
 G_BEGIN_DECLS
 
-/* The report of a client. */
-typedef struct {
-  guint frames;
-  guint first, last; /* the numbers of frames */
-} TestIpcReport;
-
-/* Starts a process that is a client of test_ipc_path. If it is slow, it uses
- * each frame for a while. */
-GSubprocess *test_ipc_start (gboolean is_slow);
+/* Starts a process that is a client of test_ipc_path, and that uses each frame
+ * for @delay microseconds. It exits with 0 if all its frames were whole and
+ * without a gap, and ended with EOS. */
+GSubprocess *test_ipc_start (guint delay);
 
 /* Waits until a client has got its first frame. */
 void test_ipc_wait_first (GSubprocess *process);
-
-/* Waits for the end of a client, and frees @process. Fails the test unless all
- * its frames were whole and in order, and it ended with EOS. */
-TestIpcReport test_ipc_finish (GSubprocess *process);
-
-/* Kills a process with SIGKILL, waits for its end, and frees @process. */
-void test_ipc_kill (GSubprocess *process);
 
 /* For TEST_REQUIRE: skips the program if memory of the device cannot be
  * exported. */

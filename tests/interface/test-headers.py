@@ -75,7 +75,8 @@ class Headers(unittest.TestCase):
     def test_core(self):
         headers = list_headers("vkgdr")
         self.assertEqual(headers, ["vkgdr/frames.h", "vkgdr/vkgdr.h"])
-        self.check(headers, *flags_of("vkgdr"), "-DVKGDR_NO_CUDA_H")
+        # A program for vkgdr 0.1 includes the header by its name alone.
+        self.check(["vkgdr.h", *headers], *flags_of("vkgdr"), "-DVKGDR_NO_CUDA_H")
 
     def test_that_faults_are_seen(self):
         for language in LANGUAGES:

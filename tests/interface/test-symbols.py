@@ -22,39 +22,35 @@ GIR = rest[0] if rest else None
 CORE = "{http://www.gtk.org/introspection/core/1.0}"
 C = "{http://www.gtk.org/introspection/c/1.0}"
 
-# The folders of the users. The stubs for type checkers do not count, because they
-# contain every name.
+# The files of the users. The stubs for type checkers do not count, because they contain
+# every name.
 FOLDERS = ("gst", "python", "docs", "tools", "tests")
 NO_USERS = ("python/gi-stubs", "docs/site", "tests/interface")
 ENDINGS = (".c", ".cc", ".h", ".md", ".py")
-PYTHON_ENDINGS = (".md", ".py")
 
 # Functions that GLib calls through pointers, or that only macros name.
 OF_TYPES = re.compile(r"_(get_type|meta_get_info|quark|ref|unref|copy|free)$")
 
-FUNCTIONS = ("function", "method", "constructor")
+FUNCTIONS = {CORE + kind for kind in ("function", "method", "constructor")}
 
 
 def read_users():
-    """Returns the text of all users, and the text of those that are Python or contain
-    Python.
-    """
-    texts, python = [], []
-    paths = [os.path.join(SOURCE, "README.md")]
-    for folder in FOLDERS:
-        for path, folders, names in os.walk(os.path.join(SOURCE, folder)):
-            relative = os.path.relpath(path, SOURCE)
-            if relative.startswith(NO_USERS):
-                folders.clear()
-                continue
-            paths += [os.path.join(path, name) for name in names if name.endswith(ENDINGS)]
+    """Returns all words of the users, and the names behind a dot where Python may be."""
+    paths = [os.path.join(SOURCE, "README.md")] + [
+        os.path.join(path, name)
+        for folder in FOLDERS
+        for path, _, names in os.walk(os.path.join(SOURCE, folder))
+        for name in names
+        if name.endswith(ENDINGS) and not os.path.relpath(path, SOURCE).startswith(NO_USERS)
+    ]
+    words, calls = set(), set()
     for path in paths:
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        texts.append(text)
-        if path.endswith(PYTHON_ENDINGS):
-            python.append(text)
-    return "\n".join(texts), "\n".join(python)
+        words.update(re.findall(r"\w+", text))
+        if path.endswith((".md", ".py")):
+            calls.update(re.findall(r"\.(\w+)\b", text))
+    return words, calls
 
 
 def read_symbols(library=LIBRARY):
@@ -63,36 +59,29 @@ def read_symbols(library=LIBRARY):
 
 
 def text_of(element):
-    return element.findtext(CORE + "doc", "") if element is not None else ""
+    return element.findtext(CORE + "doc", "")
 
 
 def read_functions():
-    """Yields the element of each function, and the element of its type or None."""
+    """Returns the name and the text of each function, with the text of its type."""
     namespace = ElementTree.parse(GIR).getroot().find(CORE + "namespace")
-    for item in namespace:
-        if item.tag == CORE + "function":
-            yield item, None
-        for member in item:
-            if member.tag in {CORE + kind for kind in FUNCTIONS}:
-                yield member, item
+    functions = [(f, "") for f in namespace if f.tag in FUNCTIONS]
+    functions += [(f, text_of(owner)) for owner in namespace for f in owner if f.tag in FUNCTIONS]
+    return {
+        f.get(C + "identifier"): (f.get("name"), text_of(f) + text) for f, text in functions
+    }
 
 
 class Symbols(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.texts, cls.python = read_users()
-        cls.words = set(re.findall(r"\w+", cls.texts))
-        cls.calls = set(re.findall(r"\.(\w+)\b", cls.python))
-        cls.functions = {
-            function.get(C + "identifier"): (function, owner)
-            for function, owner in read_functions()
-        }
+        cls.words, cls.calls = read_users()
+        cls.functions = read_functions()
 
     def is_used(self, symbol):
         if symbol in self.words or OF_TYPES.search(symbol):
             return True
-        function, _ = self.functions.get(symbol, (None, None))
-        return function is not None and function.get("name") in self.calls
+        return symbol in self.functions and self.functions[symbol][0] in self.calls
 
     def test_each_has_a_user(self):
         unused = [symbol for symbol in read_symbols() if not self.is_used(symbol)]
@@ -118,10 +107,10 @@ class Symbols(unittest.TestCase):
         """The text of the function says it, or the text of its type for all functions
         of the type.
         """
-        for symbol, (function, owner) in self.functions.items():
+        for symbol, (_, text) in self.functions.items():
             if not OF_TYPES.search(symbol):
                 with self.subTest(symbol=symbol):
-                    self.assertRegex(text_of(function) + text_of(owner), "[Tt]hread")
+                    self.assertRegex(text, "[Tt]hread")
 
 
 if __name__ == "__main__":

@@ -8,28 +8,33 @@
 #include "util.h"
 
 #include <dlfcn.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* --- the last error ------------------------------------------------------ */
 
-TEST (the_caller_owns_it)
+static void *
+set_in_thread (void *data)
 {
-  char *first, *second;
+  ck_assert_ptr_null (vkgdr_last_error ());
+  vkgdr_error_set ("of the thread");
+  return NULL;
+}
+
+/* At first, there is none. Each thread has its own. The caller owns the text.
+ * An error may quote the last one. */
+TEST (last_error)
+{
+  char *first;
 
   ck_assert_ptr_null (vkgdr_last_error ());
   vkgdr_error_set ("number %d", 1);
+  test_run_threads (1, set_in_thread, NULL);
   first = vkgdr_last_error ();
-  second = vkgdr_last_error ();
-  ck_assert_str_eq (first, "number 1");
-  ck_assert_str_eq (second, "number 1");
-  ck_assert_ptr_ne (first, second);
-  free (first);
-  free (second);
   vkgdr_error_set ("failed (%s)", vkgdr_error_peek ());
+  ck_assert_str_eq (first, "number 1");
   ck_assert_str_eq (vkgdr_error_peek (), "failed (number 1)");
+  free (first);
   vkgdr_error_clear ();
   ck_assert_ptr_null (vkgdr_last_error ());
 }
@@ -52,22 +57,6 @@ TEST (one_line_of_bounded_length)
     ck_assert_uint_ge (strlen (reason), VKGDR_MAX_MESSAGE - 4);
     ck_assert_uint_le (strlen (remedy), 1);
   }
-}
-
-static void *
-set_in_thread (void *data)
-{
-  ck_assert_ptr_null (vkgdr_last_error ());
-  vkgdr_error_set ("of the thread");
-  ck_assert_str_eq (vkgdr_error_peek (), "of the thread");
-  return NULL;
-}
-
-TEST (threads_have_their_own)
-{
-  vkgdr_error_set ("of the test");
-  test_run_threads (1, set_in_thread, NULL);
-  ck_assert_str_eq (vkgdr_error_peek (), "of the test");
 }
 
 /* --- the driver ---------------------------------------------------------- */
@@ -136,13 +125,9 @@ TEST_LOOP (choices, N_ELEMENTS (choices))
  * leads to softcuda. */
 TEST (softcuda_on_the_path_is_not_nvidia)
 {
-  char path[4200];
-
   if (!test_use_software ())
     return;
-  snprintf (
-      path, sizeof (path), "%s/libcuda.so.1", vkgdr_driver_softcuda_dir ());
-  ck_assert_ptr_nonnull (dlopen (path, RTLD_NOW));
+  ck_assert_ptr_nonnull (dlopen (test_software_path (), RTLD_NOW));
   setenv ("VKGDR_DRIVER", "nvidia", 1);
   ck_assert_ptr_null (vkgdr_driver_load ());
   assert_error ("is softcuda");
@@ -161,20 +146,4 @@ TEST (softcuda_is_beside_the_library)
   unsetenv ("VKGDR_SOFTCUDA_DIR");
   ck_assert_int_eq (vkgdr_driver_softcuda_dir ()[0], '/');
   ck_assert (g_str_has_suffix (vkgdr_driver_softcuda_dir (), "/softcuda"));
-}
-
-static void *
-load_in_thread (void *data)
-{
-  static _Atomic (const vkgdr_cuda *) loaded;
-  const vkgdr_cuda *cu = vkgdr_driver_load (), *other = NULL;
-
-  return atomic_compare_exchange_strong (&loaded, &other, cu) || other == cu
-             ? NULL
-             : (void *) "another driver";
-}
-
-TEST (threads_load_one_driver)
-{
-  test_run_threads (8, load_in_thread, NULL);
 }

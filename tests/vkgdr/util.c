@@ -58,20 +58,21 @@ try_device_in_child (void)
   return WEXITSTATUS (status);
 }
 
-static void
-software_path (char *path, size_t size)
+const char *
+test_software_path (void)
 {
-  snprintf (path, size, "%s/libcuda.so.1", vkgdr_driver_softcuda_dir ());
+  static char path[4200];
+
+  snprintf (
+      path, sizeof (path), "%s/libcuda.so.1", vkgdr_driver_softcuda_dir ());
+  return path;
 }
 
 bool
 test_use_software (void)
 {
-  char path[4200];
-
   setenv ("VKGDR_DRIVER", "software", 1);
-  software_path (path, sizeof (path));
-  return access (path, R_OK) == 0;
+  return access (test_software_path (), R_OK) == 0;
 }
 
 bool
@@ -83,15 +84,10 @@ test_use_software_device (void)
 static void *
 find_in_softcuda (const char *name)
 {
-  char path[4200];
-  void *handle, *function;
+  void *handle = dlopen (test_software_path (), RTLD_NOW | RTLD_NOLOAD);
+  void *function = handle ? dlsym (handle, name) : NULL;
 
-  software_path (path, sizeof (path));
-  handle = dlopen (path, RTLD_NOW | RTLD_NOLOAD);
-  ck_assert_ptr_nonnull (handle);
-  function = dlsym (handle, name);
   ck_assert_ptr_nonnull (function);
-  dlclose (handle);
   return function;
 }
 

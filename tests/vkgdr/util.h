@@ -29,6 +29,9 @@
 #define ck_assert_mem_eq(a, b, size) ck_assert_int_eq (memcmp (a, b, size), 0)
 #endif
 
+/* Returns the path of softcuda's libcuda.so.1. */
+const char *test_software_path (void);
+
 /* Chooses softcuda for this process. Returns false if it is not built. Must be
  * called before the driver is loaded. */
 bool test_use_software (void);
