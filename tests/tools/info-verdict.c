@@ -7,106 +7,94 @@
  * verdicts that the software device can give.
  */
 
-#include <string.h>
-
 #include <gst/check/gstcheck.h>
 
 #include "info.h"
 
 /* A machine with NVIDIA's driver, and a good device with a window of 24 GiB. */
 #define GOOD \
-  "'nvidia-kernel-driver': <true>, 'name': <'NVIDIA GPU'>," \
+  "'settings': <@a{sv} {}>, 'nvidia-kernel-driver': <true>, 'name': <'NVIDIA " \
+  "GPU'>," \
   " 'pci-address': <'0000:01:00.0'>, 'compute-mode': <'default'>," \
   " 'memory-size': <int64 0x600000000>, 'has-window': <true>," \
   " 'window-size': <int64 0x600000000>, 'coherent': <true>," \
   " 'window-free': <int64 0x600000000>, 'obstacle': <'none'>," \
   " 'trial': <'passed'>"
 
-#define NONE "<@ms nothing>"
-#define OBSTACLE(what) \
-  "'window-size': " NONE ", 'has-window': <false>, 'obstacle': <'" what "'>," \
-  " 'remedy': <'of libvkgdr'>"
-#define BROKEN(what) "'obstacle': <'" what "'>, 'trial': <'none'>"
-#define NO_CUDA "'obstacle': " NONE
+#define NO_WINDOW(what) \
+  "'window-size': <@ms nothing>, 'has-window': <false>, 'reason': <'why'>," \
+  " 'remedy': <'of libvkgdr'>, 'obstacle': <'" what "'>"
+#define NO_CUDA "'obstacle': <@ms nothing>"
 #define NO_KERNEL_DRIVER "'nvidia-kernel-driver': <false>"
+#define NO_CONTEXT "'trial': <'no-context'>"
 #define EXCLUSIVE "'compute-mode': <'exclusive-process'>"
 #define SOFTWARE "'software': <true>, 'host-compiler': <'c++'>"
 
-/* Facts that differ, the level with all findings, words of the remedy (NULL:
- * there is none), and words of the text. */
+/* Facts that differ, and a pattern of the verdict: the level, the findings, the
+ * text and the remedy. */
 static const struct {
-  const gchar *facts, *findings, *remedy, *text;
+  const gchar *facts, *verdict;
 } cases[] = {
-  { "'software': <false>", "ready:", NULL,
-      "ready: the CPU writes directly into 24 GiB of the GPU's memory" },
+  { "'software': <false>",
+      "ready: | ready: the CPU writes directly into 24 GiB of the GPU's memory "
+      "| " },
   /* the window */
-  { "'window-size': <int64 0xf600000>", "limited: small-window",
-      "enable Resizable BAR and Above 4G decoding in the firmware",
-      "works, but the window has just 246 MiB of the GPU's 24 GiB, and what "
-      "does not fit takes a transfer (staged)" },
-  { "'window-size': <int64 0x200000000>", "limited: small-window",
-      "Resizable BAR", "8 GiB" },
-  { "'window-size': <int64 0x5c0000000>", "ready:", NULL, "23 GiB" },
-  { "'window-free': <int64 0x6400000>", "limited: full-window", "nvidia-smi",
-      "only 100 MiB of the window is free" },
-  { "'window-free': <int64 0x40000000>", "ready:", NULL, "" },
+  { "'window-size': <int64 0xf600000>",
+      "limited: small-window | works, but the window has just 246 MiB of the "
+      "GPU's 24 GiB, and what does not fit takes a transfer (staged) | enable "
+      "Resizable BAR and Above 4G decoding in the firmware" },
+  { "'window-size': <int64 0x200000000>",
+      "limited: small-window | *8 GiB* | *Resizable BAR*" },
+  { "'window-size': <int64 0x5c0000000>", "ready: | *23 GiB* | " },
+  { "'window-free': <int64 0x6400000>",
+      "limited: full-window | *only 100 MiB of the window* | *nvidia-smi*" },
+  { "'window-free': <int64 0x40000000>", "ready: | * | " },
+  { NO_WINDOW ("vulkan-device"),
+      "limited: vulkan-device | *a transfer (staged): why | of libvkgdr" },
+  { NO_WINDOW ("vulkan-device") ", 'name': <'NVIDIA A100 MIG 1g.5gb'>",
+      "limited: vulkan-device | * | *-mig 0*" },
   /* the compute mode */
-  { EXCLUSIVE, "limited: compute-mode", "nvidia-smi -i 0000:01:00.0 -c DEFAULT",
-      "only one process" },
-  { "'trial': <'no-context'>, 'compute-mode': <'prohibited'>",
-      "unusable: compute-mode", "-c DEFAULT", "forbids" },
-  { "'trial': <'no-context'>, " EXCLUSIVE, "unusable: compute-mode",
-      "-c DEFAULT", "another process" },
-  /* obstacles */
-  { BROKEN ("host-memory"), "unusable: host-memory", "end programs", "" },
-  { BROKEN ("cuda-driver"), "unusable: cuda-driver", "libcuda1", "" },
-  { OBSTACLE ("export"), "limited: export", "of libvkgdr", "a transfer" },
-  { OBSTACLE ("vulkan-driver"), "limited: vulkan-driver", "of libvkgdr", "" },
-  { OBSTACLE ("vulkan-device"), "limited: vulkan-device", "of libvkgdr", "" },
-  { OBSTACLE ("vulkan-device") ", 'name': <'NVIDIA A100 MIG 1g.5gb'>",
-      "limited: vulkan-device", "-mig 0", "" },
+  { EXCLUSIVE, "limited: compute-mode | *only one process* | for several: sudo "
+               "nvidia-smi -i 0000:01:00.0 -c DEFAULT" },
+  { NO_CONTEXT ", 'compute-mode': <'prohibited'>",
+      "unusable: compute-mode | *forbids* | *-c DEFAULT" },
+  { NO_CONTEXT ", " EXCLUSIVE,
+      "unusable: compute-mode | *another process* | *-c DEFAULT" },
   /* CUDA's driver */
-  { NO_CUDA ", 'container': <true>", "unusable: cuda-driver",
-      "start the container with the GPU", "no CUDA driver" },
+  { NO_CUDA ", 'container': <true>",
+      "unusable: cuda-driver | *no CUDA driver* | start the container with*" },
   { NO_CUDA ", 'container': <true>, 'CUDA_VISIBLE_DEVICES': <''>",
-      "unusable: cuda-driver", "unset CUDA_VISIBLE_DEVICES (it is \"\")", "" },
+      "unusable: cuda-driver | * | unset CUDA_VISIBLE_DEVICES (it is \"\")*" },
   { NO_CUDA ", 'container': <true>, " NO_KERNEL_DRIVER
             ", 'CUDA_VISIBLE_DEVICES': <''>",
-      "unusable: cuda-driver", "on the host", "" },
-  { NO_CUDA ", " NO_KERNEL_DRIVER, "unusable: cuda-driver",
-      "install NVIDIA's driver (Debian: nvidia-driver)", "" },
-  { NO_CUDA ", 'VKGDR_DRIVER': <'nvidia'>", "unusable: cuda-driver",
-      "without a GPU, unset VKGDR_DRIVER", "" },
+      "unusable: cuda-driver | * | *on the host*" },
+  { NO_CUDA ", " NO_KERNEL_DRIVER,
+      "unusable: cuda-driver | * | *(Debian: nvidia-driver)*" },
+  { NO_CUDA ", 'VKGDR_DRIVER': <'nvidia'>",
+      "unusable: cuda-driver | * | *libcuda1*; without a GPU, unset "
+      "VKGDR_DRIVER*" },
   /* the software device */
   { SOFTWARE ", 'why-software': <'no libcuda.so.1'>, " NO_KERNEL_DRIVER,
-      "limited: software", "if there is an NVIDIA GPU, install NVIDIA's driver",
-      "" },
+      "limited: software | * | if there is an NVIDIA GPU, install NVIDIA's "
+      "driver*" },
   { SOFTWARE ", 'why-software': <'CUDA_ERROR_NO_DEVICE'>, "
-             "'CUDA_VISIBLE_DEVICES': <''>, " OBSTACLE ("vulkan-device"),
-      "limited: software vulkan-device",
-      "unset CUDA_VISIBLE_DEVICES (it is \"\"), or let it name a GPU that "
-      "nvidia-smi -L lists; of libvkgdr",
-      "" },
+             "'CUDA_VISIBLE_DEVICES': <''>, " NO_WINDOW ("vulkan-device"),
+      "limited: software vulkan-device | * | *unset CUDA_VISIBLE_DEVICES (it "
+      "is \"\"), or let it name a GPU that nvidia-smi -L lists; of libvkgdr" },
   { "'software': <true>, 'window-size': <int64 0x200000000>",
-      "limited: software no-compiler", "SOFTCUDA_CXX", "built-in effects" },
-  /* compilers */
-  { "'compiler-error': <'none'>", "limited: no-compiler", "install NVRTC",
-      "kernels in CUDA source" },
-  { "'compiler-error': <'none'>, 'VKGDR_NVRTC': <'/x'>", "limited: no-compiler",
-      "unset VKGDR_NVRTC (it is \"/x\"), or let it", "" },
+      "limited: software no-compiler | *built-in effects* | *SOFTCUDA_CXX*" },
   /* several findings */
-  { "'compiler-error': <'none'>, 'coherent': <false>, " EXCLUSIVE,
-      "limited: compute-mode non-coherent no-compiler",
-      "for several: sudo nvidia-smi -i 0000:01:00.0 -c DEFAULT; install NVRTC",
-      "at a time; the window is not coherent" },
+  { "'compiler-error': <'get NVRTC'>, 'coherent': <false>, " EXCLUSIVE,
+      "limited: compute-mode non-coherent no-compiler | *at a time; the window "
+      "is not coherent*; kernels in CUDA source* | for several*; get NVRTC" },
 };
 
-/* Returns: (transfer full): the last one of several members with a name counts.
- */
+/* Returns: (transfer full): facts about the machine and the device. The last
+ * one of several members with a name counts. */
 static JsonObject *
-make_facts (const gchar *good, const gchar *others)
+make_facts (const gchar *others)
 {
-  gchar *text = g_strdup_printf ("@a{sv} {%s, %s}", good, others);
+  gchar *text = g_strdup_printf ("@a{sv} {" GOOD ", %s}", others);
   GVariant *facts = g_variant_parse (NULL, text, NULL, NULL, NULL);
   JsonNode *node = json_gvariant_serialize (facts);
   JsonObject *object = json_node_dup_object (node);
@@ -126,31 +114,22 @@ add_finding (JsonArray *findings, guint i, JsonNode *finding, gpointer text)
 
 GST_START_TEST (test_case)
 {
-  JsonObject *device = make_facts (GOOD, cases[__i__].facts);
-  JsonObject *report = make_facts ("'settings': <@a{sv} {}>", "'wsl': <false>");
-  JsonObject *probe = json_object_new ();
-  JsonObject *verdict = info_judge (report, probe, device);
-  GString *found =
-      g_string_new (json_object_get_string_member (verdict, "level"));
-  const gchar *remedy =
-      json_object_get_string_member_with_default (verdict, "remedy", NULL);
-  const gchar *text = json_object_get_string_member (verdict, "text");
+  JsonObject *facts = make_facts (cases[__i__].facts);
+  JsonObject *verdict = info_judge (facts, facts, facts);
+  GString *found = g_string_new (NULL);
 
-  g_string_append_c (found, ':');
+  g_string_printf (
+      found, "%s:", json_object_get_string_member (verdict, "level"));
   json_array_foreach_element (
       json_object_get_array_member (verdict, "findings"), add_finding, found);
-  fail_unless_equals_string (found->str, cases[__i__].findings);
-  fail_unless (
-      strstr (text, cases[__i__].text) && !strchr (text, '\n'), "%s", text);
-  if (cases[__i__].remedy)
-    fail_unless (remedy && strstr (remedy, cases[__i__].remedy), "%s", remedy);
-  else
-    fail_unless (!remedy, "%s", remedy);
+  g_string_append_printf (found, " | %s | %s",
+      json_object_get_string_member (verdict, "text"),
+      json_object_get_string_member_with_default (verdict, "remedy", ""));
+  fail_unless (g_pattern_match_simple (cases[__i__].verdict, found->str),
+      "%s\nis not\n%s", found->str, cases[__i__].verdict);
   g_string_free (found, TRUE);
   json_object_unref (verdict);
-  json_object_unref (probe);
-  json_object_unref (report);
-  json_object_unref (device);
+  json_object_unref (facts);
 }
 
 GST_END_TEST;

@@ -6,7 +6,6 @@
  * it, and asks for its compiler. Must not judge what it finds.
  */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <gst/vkgdr/vkgdr.h>
@@ -56,6 +55,14 @@ static void
 set_text (JsonObject *object, const gchar *member, const gchar *text)
 {
   take_text (object, member, g_strdup (text));
+}
+
+/* Takes ownership of @error, which is NULL if there is none. */
+static void
+take_error (JsonObject *object, const gchar *member, GError *error)
+{
+  set_text (object, member, error ? error->message : NULL);
+  g_clear_error (&error);
 }
 
 /* @format is that of a GVariant: "mt" and "mb" take whether the value is known,
@@ -137,150 +144,94 @@ describe_machine (void)
 
 /* --- the trial ------------------------------------------------------------ */
 
-typedef struct {
-  const vkgdr_cuda *cu;
-  CUdevice number;
-  JsonObject *facts;
-  JsonObject *probe; /* facts that are not in the report, see info.h */
-} Device;
-
-/* Sets @member to the library's message about the last failure. */
-static void
-set_last_error (JsonObject *object, const gchar *member)
-{
-  char *error = vkgdr_last_error ();
-
-  set_text (object, member, error ? error : "no reason is given");
-  free (error);
-}
-
-/* If @result is an error, sets @member to a text about it. */
+/* Writes with the CPU, through the window if there is one, and reads what the
+ * device has then. */
 static gboolean
-is_error (const vkgdr_cuda *cu, JsonObject *object, const gchar *member,
-    const gchar *call, CUresult result)
-{
-  const char *name = NULL, *text = NULL;
-
-  if (result == CUDA_SUCCESS)
-    return FALSE;
-  cu->cuGetErrorName (result, &name);
-  cu->cuGetErrorString (result, &text);
-  take_text (object, member,
-      g_strdup_printf ("%s failed: %s (%s)", call,
-          name ? name : "an unknown error", text ? text : "no explanation"));
-  return TRUE;
-}
-
-/* The error replaces the one about a missing window. */
-static gboolean
-fails (const Device *self, const gchar *call, CUresult result)
-{
-  return is_error (self->cu, self->facts, "error", call, result);
-}
-
-/* Writes with the CPU, through the host pointer or, if @mem is NULL, by a
- * transfer. Reads through the device pointer. */
-static const gchar *
-try_bytes (const Device *self, vkgdr_memory_t mem, CUdeviceptr pointer)
+try_bytes (GstMemory *mem, GError **error)
 {
   static guint8 written[TRIAL_SIZE], read[TRIAL_SIZE];
+  const vkgdr_cuda *cu = vkgdr_driver_load ();
+  const char *reason = "other bytes than were written";
+  CUresult result;
 
   memset (written, 0xa5, TRIAL_SIZE);
-  memset (read, 0, TRIAL_SIZE);
-  if (mem) {
-    vkgdr_copy_to_bar (vkgdr_memory_get_host_ptr (mem), written, TRIAL_SIZE, 1);
-    vkgdr_memory_flush (mem, 0, TRIAL_SIZE);
-  } else if (fails (self, "cuMemcpyHtoD",
-                 self->cu->cuMemcpyHtoD (pointer, written, TRIAL_SIZE))) {
-    return "wrong-bytes";
-  }
-  if (fails (self, "cuMemcpyDtoH",
-          self->cu->cuMemcpyDtoH (read, pointer, TRIAL_SIZE)))
-    return "wrong-bytes";
-  if (memcmp (written, read, TRIAL_SIZE) == 0)
-    return "passed";
-  set_text (
-      self->facts, "error", "the device reads other bytes than were written");
-  return "wrong-bytes";
+  if (!gst_vkgdr_memory_write (mem, 0, written, TRIAL_SIZE, error)
+      || !gst_vkgdr_memory_wait_written (mem, error))
+    return FALSE;
+  result = cu->cuMemcpyDtoH (
+      read, gst_vkgdr_memory_get_device_pointer (mem), TRIAL_SIZE);
+  if (result == CUDA_SUCCESS && memcmp (written, read, TRIAL_SIZE) == 0)
+    return TRUE;
+  if (result != CUDA_SUCCESS)
+    cu->cuGetErrorName (result, &reason);
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+      "cuMemcpyDtoH returned %s", reason);
+  return FALSE;
 }
 
+/* Allocates as elements do: if the window cannot be used, the memory has no
+ * host pointer, and libvkgdr has the reason. */
 static const gchar *
-try_memory (const Device *self, vkgdr_t g)
+try_memory (GstVkgdrContext *context, JsonObject *probe, GError **error)
 {
-  const char *reason = "", *remedy = "";
-  const gchar *trial = "no-memory";
-  CUdeviceptr pointer;
-  vkgdr_memory_t mem;
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GstMemory *mem = gst_vkgdr_allocator_alloc (allocator, TRIAL_SIZE, error);
+  gboolean ok;
 
-  vkgdr_get_window_obstacle (g, &reason, &remedy);
-  if (*reason) {
-    set_text (self->facts, "error", reason);
-    set_text (self->probe, "remedy", remedy);
-    if (fails (self, "cuMemAlloc", self->cu->cuMemAlloc (&pointer, TRIAL_SIZE)))
-      return trial;
-    trial = try_bytes (self, NULL, pointer);
-    self->cu->cuMemFree (pointer);
-  } else if ((mem = vkgdr_memory_alloc (g, TRIAL_SIZE, 0))) {
-    trial = try_bytes (self, mem, vkgdr_memory_get_device_ptr (mem));
-    vkgdr_memory_free (mem);
-  } else {
-    set_last_error (self->facts, "error");
+  gst_object_unref (allocator);
+  if (!mem)
+    return "no-memory";
+  if (!gst_vkgdr_memory_get_host_pointer (mem)
+      && json_object_get_null_member (probe, "reason")) {
+    take_text (probe, "reason", vkgdr_last_error ());
+    set_text (probe, "obstacle", "window-memory");
   }
-  return trial;
+  ok = try_bytes (mem, error);
+  gst_memory_unref (mem);
+  return ok ? "passed" : "wrong-bytes";
 }
 
+/* Sets the error that explains the result last: it replaces the reason why
+ * there is no window. */
 static const gchar *
-try_device (const Device *self)
+try_device (gint ordinal, JsonObject *facts, JsonObject *probe)
 {
-  const gchar *trial = "no-context";
-  CUcontext context = NULL;
-  vkgdr_t g;
-
-  if (fails (self, "cuDevicePrimaryCtxRetain",
-          self->cu->cuDevicePrimaryCtxRetain (&context, self->number)))
-    return trial;
-  if (!fails (self, "cuCtxPushCurrent", self->cu->cuCtxPushCurrent (context))) {
-    g = vkgdr_open (self->number, VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
-    trial = g ? try_memory (self, g) : "no-memory";
-    if (!g)
-      set_last_error (self->facts, "error");
-    vkgdr_close (g);
-    self->cu->cuCtxPopCurrent (&context);
-  }
-  self->cu->cuDevicePrimaryCtxRelease (self->number);
-  return trial;
-}
-
-static void
-ask_compiler (JsonObject *facts, gint ordinal)
-{
-  GError *error = NULL;
+  GError *error = NULL, *compiler_error = NULL;
   GstVkgdrContext *context = gst_vkgdr_context_new (ordinal, &error);
+  const gchar *trial = "no-context";
 
-  if (context)
+  if (context && gst_vkgdr_context_push (context, &error)) {
+    GstStructure *device = gst_vkgdr_context_describe (context);
+
+    set_text (
+        probe, "reason", gst_structure_get_string (device, "window-reason"));
+    set_text (
+        probe, "remedy", gst_structure_get_string (device, "window-remedy"));
+    gst_structure_free (device);
+    trial = try_memory (context, probe, &error);
+    gst_vkgdr_context_pop (context);
     take_text (facts, "compiler",
-        gst_vkgdr_kernel_describe_compiler (context, &error));
-  if (error)
-    set_text (facts, "compiler-error", error->message);
+        gst_vkgdr_kernel_describe_compiler (context, &compiler_error));
+  }
+  set_text (facts, "error",
+      error
+          ? error->message
+          : json_object_get_string_member_with_default (probe, "reason", NULL));
+  take_error (facts, "compiler-error", compiler_error);
   g_clear_error (&error);
   gst_clear_object (&context);
+  return trial;
 }
 
 /* --- facts about a device ------------------------------------------------- */
 
 static gchar *
-format_uuid (const guint8 *uuid)
+format_uuid (const guint8 *u)
 {
-  GString *text = g_string_new (NULL);
-  gboolean known = FALSE;
-  guint i;
-
-  for (i = 0; i < 16; i++) {
-    known |= uuid[i] != 0;
-    g_string_append_printf (text, "%s%02x",
-        i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
-  }
-  return g_string_free (text, !known);
+  return g_strdup_printf ("%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
+                          "%02x%02x%02x%02x%02x%02x",
+      u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11],
+      u[12], u[13], u[14], u[15]);
 }
 
 static JsonArray *
@@ -331,7 +282,7 @@ add_info (JsonObject *facts, const vkgdr_device_info *info)
 
   set_text (facts, "name", info->name);
   json_object_set_boolean_member (facts, "software", info->software);
-  take_text (facts, "uuid", format_uuid (info->uuid));
+  take_text (facts, "uuid", *info->name ? format_uuid (info->uuid) : NULL);
   set_text (facts, "pci-address", info->pci_address);
   set (facts, "bar-size", "mt", info->bar_size > 0, info->bar_size);
   set_text (facts, "vulkan-driver", info->vulkan_driver);
@@ -347,92 +298,77 @@ add_info (JsonObject *facts, const vkgdr_device_info *info)
 
 /* Data that only CUDA has. What it does not tell stays 0. */
 static void
-add_cuda (const Device *self, gboolean software)
+add_cuda (JsonObject *facts, gint ordinal, gboolean software)
 {
+  const vkgdr_cuda *cu = vkgdr_driver_load ();
   int mode = 0, major = 0, minor = 0;
   size_t memory = 0;
 
-  self->cu->cuDeviceGetAttribute (
-      &mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, self->number);
-  self->cu->cuDeviceGetAttribute (
-      &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, self->number);
-  self->cu->cuDeviceGetAttribute (
-      &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, self->number);
-  self->cu->cuDeviceTotalMem (&memory, self->number);
-  set (self->facts, "memory-size", "mt", memory > 0, (guint64) memory);
-  set_text (self->facts, "compute-mode",
+  cu->cuDeviceGetAttribute (&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, ordinal);
+  cu->cuDeviceGetAttribute (
+      &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, ordinal);
+  cu->cuDeviceGetAttribute (
+      &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, ordinal);
+  cu->cuDeviceTotalMem (&memory, ordinal);
+  set (facts, "memory-size", "mt", memory > 0, (guint64) memory);
+  set_text (facts, "compute-mode",
       mode < (int) G_N_ELEMENTS (compute_modes) ? compute_modes[mode]
                                                 : "unknown");
-  take_text (self->facts, "compute-capability",
+  take_text (facts, "compute-capability",
       major > 0 && !software ? g_strdup_printf ("%d.%d", major, minor) : NULL);
 }
 
-/* Returns whether the device can be used. */
+/* Returns whether the device can be used. CUDA's handle of a device is its
+ * number. */
 static gboolean
-collect_device (const vkgdr_cuda *cu, gint ordinal, JsonObject *report)
+collect_device (gint ordinal, JsonObject *report)
 {
-  Device self = { cu, 0, json_object_new (), json_object_new () };
-  vkgdr_device_info info = { { 0 } };
-  vkgdr_obstacle obstacle = VKGDR_OBSTACLE_CUDA_DEVICE;
+  JsonObject *facts = json_object_new (), *probe = json_object_new ();
+  vkgdr_device_info info;
+  vkgdr_obstacle obstacle = vkgdr_probe (ordinal, &info);
+  gboolean staged = obstacle >= VKGDR_OBSTACLE_VULKAN_LOADER;
   const gchar *trial = "none";
-  gboolean staged, passed;
+  gboolean passed;
 
   json_array_add_object_element (
-      json_object_get_array_member (report, "devices"), self.facts);
-  json_object_set_int_member (self.facts, "device", ordinal);
-  set_text (self.facts, "error", NULL);
-  set_text (self.facts, "compiler", NULL);
-  set_text (self.facts, "compiler-error", NULL);
-  if (!fails (&self, "cuDeviceGet", cu->cuDeviceGet (&self.number, ordinal))) {
-    obstacle = vkgdr_probe (self.number, &info);
-    if (obstacle != VKGDR_OBSTACLE_NONE)
-      set_last_error (self.facts, "error");
-  }
-  staged = obstacle >= VKGDR_OBSTACLE_VULKAN_LOADER;
+      json_object_get_array_member (report, "devices"), facts);
+  json_object_set_int_member (facts, "device", ordinal);
+  take_text (facts, "error", vkgdr_last_error ());
+  set_text (facts, "compiler", NULL);
+  set_text (facts, "compiler-error", NULL);
+  set_text (probe, "obstacle", obstacles[obstacle]);
   if (obstacle == VKGDR_OBSTACLE_NONE || staged)
-    trial = try_device (&self);
+    trial = try_device (ordinal, facts, probe);
   passed = strcmp (trial, "passed") == 0;
-  if (passed)
-    ask_compiler (self.facts, ordinal);
-  add_info (self.facts, &info);
-  add_cuda (&self, info.software);
-  add_window (self.facts, &info, staged);
-  set_text (self.probe, "obstacle", obstacles[obstacle]);
-  set_text (self.probe, "trial", trial);
+  add_info (facts, &info);
+  add_cuda (facts, ordinal, info.software);
+  add_window (facts, &info, staged);
+  set_text (probe, "trial", trial);
   json_object_set_object_member (
-      self.facts, "verdict", info_judge (report, self.probe, self.facts));
-  json_object_unref (self.probe);
+      facts, "verdict", info_judge (report, facts, probe));
+  json_object_unref (probe);
   return passed;
 }
 
 JsonObject *
 info_collect (gboolean *usable)
 {
-  const vkgdr_cuda *cu = vkgdr_driver_load ();
   JsonObject *report = describe_machine ();
-  int n = 0, i;
+  GError *error = NULL;
+  gint n = gst_vkgdr_device_count (&error), i;
 
   set_text (report, "driver",
-      !cu                           ? NULL
+      error                         ? NULL
       : vkgdr_driver_is_software () ? "softcuda"
                                     : "nvidia");
-  set_text (report, "driver-error", NULL);
-  if (!cu)
-    set_last_error (report, "driver-error");
-  else if (is_error (cu, report, "driver-error", "cuDeviceGetCount",
-               cu->cuDeviceGetCount (&n)))
-    set_text (report, "driver", NULL);
+  take_error (report, "driver-error", error);
   set_text (report, "why-software", vkgdr_driver_why_software ());
   json_object_set_array_member (report, "devices", json_array_new ());
   *usable = FALSE;
   for (i = 0; i < n; i++)
-    *usable |= collect_device (cu, i, report);
-  if (n == 0) {
-    JsonObject *probe = json_object_new ();
-
+    *usable |= collect_device (i, report);
+  if (n <= 0)
     json_object_set_object_member (
-        report, "verdict", info_judge (report, probe, NULL));
-    json_object_unref (probe);
-  }
+        report, "verdict", info_judge (report, NULL, NULL));
   return report;
 }

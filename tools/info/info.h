@@ -19,16 +19,16 @@ JsonObject *info_collect (gboolean *usable);
 /* verdict.c: returns: (transfer full): the member "verdict" of @device or, if
  * that is NULL because there is no device, of @report. @probe has what was
  * found about the device beside its facts: "obstacle" (why it has no window, or
- * cannot be used at all), "trial" (the result of one with a small allocation)
- * and, if there is no window, "remedy" (libvkgdr's). More is added to it. Calls
- * no driver. */
+ * cannot be opened), "trial" (the result of one with a small allocation) and,
+ * if elements get no memory in the window, "reason" and "remedy" (libvkgdr's).
+ * More is added to it. Calls no driver. */
 JsonObject *info_judge (
-    JsonObject *report, JsonObject *probe, JsonObject *device);
+    JsonObject *report, JsonObject *device, JsonObject *probe);
 
 /* output.c: returns: (transfer full): the report as text for users. */
 gchar *info_to_text (JsonObject *report);
 
-/* Returns: (transfer full): a text such as "256 MiB" or "1.5 GiB". */
+/* Returns: (transfer full): a text such as "256 MiB", "1.5 GiB" or "8". */
 gchar *info_format_bytes (guint64 bytes);
 
 #endif /* INFO_INFO_H */

@@ -2,19 +2,23 @@
  *
  * output.c: the report as text for users
  *
- * A member of the report that is known is a line with its name. Must not judge.
+ * A member of the report that is known is a line with its name. Knows no other
+ * meaning of the members than that of a verdict. Must not judge.
  */
 
 #include "info.h"
 
 /* Members that are not lines of their own. */
 static const gchar *const shown_elsewhere[] = { "version", "devices", "verdict",
-  "device", "name", "memory-types", "memory-type", NULL };
+  "device", "name", NULL };
+
+/* Where values begin. */
+#define VALUE_COLUMN 21
 
 gchar *
 info_format_bytes (guint64 bytes)
 {
-  static const gchar *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
+  static const gchar *const units[] = { "", " KiB", " MiB", " GiB", " TiB" };
   gdouble value = bytes;
   guint unit = 0;
 
@@ -23,117 +27,79 @@ info_format_bytes (guint64 bytes)
     unit++;
   }
   return g_strdup_printf (
-      "%.*f %s", value == (guint64) value ? 0 : 1, value, units[unit]);
+      "%.*f%s", value == (guint64) value ? 0 : 1, value, units[unit]);
 }
 
+/* The members of an object are NAME=VALUE. Objects in a list are lines, with
+ * their numbers. */
 static void
-put_line (GString *text, const gchar *label, const gchar *value)
-{
-  if (value && *value)
-    g_string_append_printf (text, "  %-18s %s\n", label, value);
-}
-
-static void
-put_size (GString *text, const gchar *label, guint64 size)
-{
-  gchar *short_form = info_format_bytes (size);
-
-  g_string_append_printf (text, "  %-18s %s", label, short_form);
-  if (size >= 1024)
-    g_string_append_printf (text, " (%" G_GUINT64_FORMAT " bytes)", size);
-  g_string_append (text, "\n");
-  g_free (short_form);
-}
-
-static void
-put_settings (GString *text, JsonObject *settings)
+append_value (GString *text, JsonNode *node)
 {
   JsonObjectIter iter;
+  JsonArray *array;
   const gchar *name;
   JsonNode *value;
+  gchar *size;
+  guint i;
 
-  if (json_object_get_size (settings) == 0)
-    return;
-  g_string_append_printf (text, "  %-18s", "settings");
-  json_object_iter_init_ordered (&iter, settings);
-  while (json_object_iter_next_ordered (&iter, &name, &value))
-    g_string_append_printf (text, " %s=%s", name, json_node_get_string (value));
-  g_string_append (text, "\n");
-}
-
-static void
-put_members (GString *text, JsonObject *object)
-{
-  JsonObjectIter iter;
-  const gchar *name;
-  JsonNode *node;
-
-  json_object_iter_init_ordered (&iter, object);
-  while (json_object_iter_next_ordered (&iter, &name, &node))
-    if (JSON_NODE_HOLDS_NULL (node) || g_strv_contains (shown_elsewhere, name))
-      continue;
-    else if (JSON_NODE_HOLDS_OBJECT (node))
-      put_settings (text, json_node_get_object (node));
-    else if (json_node_get_value_type (node) == G_TYPE_BOOLEAN)
-      put_line (text, name, json_node_get_boolean (node) ? "yes" : "no");
-    else if (json_node_get_value_type (node) == G_TYPE_INT64)
-      put_size (text, name, json_node_get_int (node));
-    else
-      put_line (text, name, json_node_get_string (node));
-}
-
-static void
-put_verdict (GString *text, JsonObject *object)
-{
-  JsonObject *verdict = json_object_get_object_member (object, "verdict");
-
-  put_line (text, "verdict", json_object_get_string_member (verdict, "text"));
-  put_line (text, "remedy",
-      json_object_get_string_member_with_default (verdict, "remedy", NULL));
-}
-
-static void
-put_memory_types (GString *text, JsonObject *device)
-{
-  JsonArray *types = json_object_get_array_member (device, "memory-types");
-  gint64 used =
-      json_object_get_int_member_with_default (device, "memory-type", -1);
-  guint i, k, n = json_array_get_length (types);
-
-  if (n > 0)
-    put_line (
-        text, "memory types", used >= 0 ? "(* is in use)" : "(none fits)");
-  for (i = 0; i < n; i++) {
-    JsonObject *type = json_array_get_object_element (types, i);
-    JsonArray *flags = json_object_get_array_member (type, "flags");
-    gchar *size =
-        info_format_bytes (json_object_get_int_member (type, "heap-size"));
-
-    g_string_append_printf (text, "    %2u%s heap %d (%s):", i,
-        i == used ? " *" : "  ",
-        (gint) json_object_get_int_member (type, "heap"), size);
-    for (k = 0; k < json_array_get_length (flags); k++)
-      g_string_append_printf (
-          text, " %s", json_array_get_string_element (flags, k));
-    g_string_append (text, k ? "\n" : " nothing special\n");
+  if (JSON_NODE_HOLDS_OBJECT (node)) {
+    json_object_iter_init_ordered (&iter, json_node_get_object (node));
+    while (json_object_iter_next_ordered (&iter, &name, &value)) {
+      g_string_append_printf (text, " %s=", name);
+      append_value (text, value);
+    }
+  } else if (JSON_NODE_HOLDS_ARRAY (node)) {
+    array = json_node_get_array (node);
+    for (i = 0; i < json_array_get_length (array); i++) {
+      value = json_array_get_element (array, i);
+      if (JSON_NODE_HOLDS_OBJECT (value))
+        g_string_append_printf (text, "\n%*s%u:", VALUE_COLUMN, "", i);
+      else if (i > 0)
+        g_string_append_c (text, ',');
+      append_value (text, value);
+    }
+  } else if (json_node_get_value_type (node) == G_TYPE_BOOLEAN) {
+    g_string_append (text, json_node_get_boolean (node) ? "yes" : "no");
+  } else if (json_node_get_value_type (node) == G_TYPE_INT64) {
+    size = info_format_bytes (json_node_get_int (node));
+    g_string_append (text, size);
     g_free (size);
+  } else {
+    g_string_append (text, json_node_get_string (node));
   }
 }
 
 static void
-put_device (GString *text, JsonObject *device)
+put_line (GString *text, const gchar *label, JsonNode *node)
 {
-  const gchar *name =
-      json_object_get_string_member_with_default (device, "name", NULL);
+  GString *value = g_string_new (NULL);
 
-  g_string_append_printf (text, "\ndevice %d: %s\n",
-      (gint) json_object_get_int_member (device, "device"),
-      name ? name : "unknown");
-  put_verdict (text, device);
-  if (!json_object_get_boolean_member_with_default (device, "has-window", TRUE))
-    put_line (text, "window", "none: writers get a staging buffer");
-  put_members (text, device);
-  put_memory_types (text, device);
+  if (!JSON_NODE_HOLDS_NULL (node))
+    append_value (value, node);
+  if (value->len > 0)
+    g_string_append_printf (
+        text, "  %-*s %s\n", VALUE_COLUMN - 3, label, g_strchug (value->str));
+  g_string_free (value, TRUE);
+}
+
+/* The verdict comes first. @object is the report or a device. */
+static void
+put_members (GString *text, JsonObject *object)
+{
+  JsonObjectIter iter;
+  JsonObject *verdict;
+  const gchar *name;
+  JsonNode *node;
+
+  if (json_object_has_member (object, "verdict")) {
+    verdict = json_object_get_object_member (object, "verdict");
+    put_line (text, "verdict", json_object_get_member (verdict, "text"));
+    put_line (text, "remedy", json_object_get_member (verdict, "remedy"));
+  }
+  json_object_iter_init_ordered (&iter, object);
+  while (json_object_iter_next_ordered (&iter, &name, &node))
+    if (!g_strv_contains (shown_elsewhere, name))
+      put_line (text, name, node);
 }
 
 gchar *
@@ -144,9 +110,12 @@ info_to_text (JsonObject *report)
   guint i;
 
   put_members (text, report);
-  if (json_array_get_length (devices) == 0)
-    put_verdict (text, report);
-  for (i = 0; i < json_array_get_length (devices); i++)
-    put_device (text, json_array_get_object_element (devices, i));
+  for (i = 0; i < json_array_get_length (devices); i++) {
+    JsonObject *device = json_array_get_object_element (devices, i);
+
+    g_string_append_printf (text, "\ndevice %u: %s\n", i,
+        json_object_get_string_member_with_default (device, "name", "unknown"));
+    put_members (text, device);
+  }
   return g_string_free (text, FALSE);
 }

@@ -3,17 +3,14 @@
  * verdict.c: whether a device can be used, or why not and what to do
  *
  * One table says which facts are a finding, another one which remedy belongs to
- * it. Calls no driver. So a test can use the report of a device that the
- * machine does not have. If there is no window, libvkgdr has a remedy, and this
- * file only has those that depend on the machine.
+ * it if that depends on the machine. Errors of the libraries have remedies of
+ * their own. Calls no driver. So a test can use the report of a device that the
+ * machine does not have.
  */
 
 #include <string.h>
 
 #include "info.h"
-
-/* The largest window of a GPU without Resizable BAR. */
-#define SMALL_WINDOW ((gint64) 256 << 20)
 
 /* A window is almost full if less than this, and also less than a sixteenth of
  * the window, is free. This is room for a few frames. */
@@ -21,9 +18,9 @@
 
 /* A row is a finding if all facts in @when are true. A fact is a member of the
  * report, of the device or of the settings. NAME is true if it is neither null
- * nor false, !NAME if it is, NAME=TEXT if it has this text, and NAME~TEXT if
- * its text contains this. In texts, {NAME} is the text of a fact, or the first
- * remedy of this name that applies. */
+ * nor false, !NAME if it is, and NAME=TEXT if its text contains this. In texts,
+ * {NAME} is the text of a fact, or the first remedy of this name that
+ * applies. */
 typedef struct {
   const gchar *id;
   gboolean is_fatal;
@@ -36,15 +33,10 @@ typedef struct {
   "ready: the CPU writes directly into {window-size} of the GPU's memory"
 #define SOFTWARE \
   "it is a software device, for development only: no GPU is in use"
-#define STAGED \
-  "there is no window, so what is written takes a transfer (staged): "
-#define JUST(size) \
-  "the window has just " size ", and what does not fit takes a transfer " \
-  "(staged)"
 #define ALLOW "sudo nvidia-smi -i {pci-address} -c DEFAULT"
-#define FIRMWARE "enable Resizable BAR and Above 4G decoding in the firmware"
 #define END_PROGRAMS \
   "end other programs that use the GPU (nvidia-smi lists them)"
+#define NEWER_DRIVER ", and install a newer driver if there are none"
 
 static const Finding findings[] = {
   { "cuda-driver", TRUE, "!obstacle", "there is no CUDA driver with a device",
@@ -53,25 +45,12 @@ static const Finding findings[] = {
       "if there is an NVIDIA GPU, {get-cuda}" },
   { "software", FALSE, "software !why-software", SOFTWARE,
       "if there is an NVIDIA GPU, unset VKGDR_DRIVER" },
-  { "host-memory", TRUE, "obstacle=host-memory", "the host has no memory left",
-      "end programs that are not needed" },
-  { "settings", TRUE, "obstacle=settings", "VKGDR_DEBUG cannot be read",
-      "correct VKGDR_DEBUG, or unset it" },
-  { "cuda-driver", TRUE, "obstacle=cuda-driver", "CUDA has no driver",
-      "{get-driver}" },
   { "cuda-device", TRUE, "obstacle=cuda-device", "CUDA does not give it out",
       "see whether nvidia-smi lists the GPU, and dmesg whether it is lost" },
-  { "vulkan-loader", FALSE, "obstacle=vulkan-loader",
-      STAGED "the Vulkan loader is missing or too old", "{get-loader}" },
-  { "vulkan-driver", FALSE, "obstacle=vulkan-driver",
-      STAGED "Vulkan finds no driver", "{get-vulkan}" },
-  { "vulkan-device", FALSE, "obstacle=vulkan-device",
-      STAGED "no Vulkan device has its UUID", "{get-vulkan}" },
-  { "no-window", FALSE, "obstacle=no-window",
-      STAGED "it has no memory of its own that the CPU can write to",
-      "{remedy}" },
-  { "export", FALSE, "obstacle=export",
-      STAGED "Vulkan cannot open it for memory that CUDA shares", "{remedy}" },
+  { "{obstacle}", TRUE, "trial=none !obstacle=cuda-device",
+      "it cannot be opened", "{error}" },
+  { "{obstacle}", FALSE, "reason",
+      "what is written takes a transfer (staged): {reason}", "{get-window}" },
 
   { "compute-mode", TRUE, "trial=no-context compute-mode=exclusive-process",
       "another process has it, and its compute mode is exclusive",
@@ -83,7 +62,7 @@ static const Finding findings[] = {
       "see with nvidia-smi whether its memory is full, and with dmesg whether "
       "it is lost" },
   { "no-memory", TRUE, "trial=no-memory", "not even a little memory can be had",
-      END_PROGRAMS ", and install a newer driver if there are none" },
+      END_PROGRAMS NEWER_DRIVER },
   { "wrong-bytes", TRUE, "trial=wrong-bytes",
       "it does not see what the CPU writes",
       "install another version of the driver, and see in dmesg whether the GPU "
@@ -91,49 +70,40 @@ static const Finding findings[] = {
   { "compute-mode", FALSE, "trial=passed compute-mode=exclusive-process",
       "its compute mode lets only one process use it at a time",
       "for several: " ALLOW },
-  { "small-window", FALSE, "trial=passed partial",
-      JUST ("{window-size} of the GPU's {memory-size}"), FIRMWARE },
-  { "small-window", FALSE, "trial=passed small !partial",
-      JUST ("{window-size}"), FIRMWARE },
+  { "small-window", FALSE, "trial=passed small",
+      "the window has just {window-size} of the GPU's {memory-size}, and what "
+      "does not fit takes a transfer (staged)",
+      "enable Resizable BAR and Above 4G decoding in the firmware" },
   { "full-window", FALSE, "trial=passed full",
       "only {window-free} of the window is free", END_PROGRAMS },
   { "non-coherent", FALSE, "trial=passed has-window !coherent",
       "the window is not coherent, so each write is flushed", "" },
-  { "no-compiler", FALSE, "trial=passed no-compiler software",
+  { "no-compiler", FALSE, "trial=passed compiler-error",
+      "kernels in CUDA source cannot be compiled", "{compiler-error}" },
+  { "no-compiler", FALSE,
+      "trial=passed software !compiler-error !host-compiler",
       "kernels, the built-in effects among them, cannot be compiled",
-      "{get-compiler}" },
-  { "no-compiler", FALSE, "trial=passed no-compiler !software",
-      "kernels in CUDA source cannot be compiled", "{get-compiler}" },
+      "install a C++ compiler (Debian: g++), or let SOFTCUDA_CXX name one" },
   { "simulated", FALSE, "obstacle !obstacle=settings VKGDR_DEBUG",
       "VKGDR_DEBUG={VKGDR_DEBUG} makes it look worse than it is",
       "unset VKGDR_DEBUG" },
 };
 
-/* A remedy is a sentence without a full stop. */
-typedef struct {
-  const gchar *name;
-  const gchar *when;
-  const gchar *text;
-} Remedy;
-
-#define GET_SOFTCUDA \
-  "install softcuda with gst-vkgdr, or let VKGDR_SOFTCUDA_DIR name its folder"
-#define UNSET(name) "unset " name " (it is \"{" name "}\"), "
 #define START_CONTAINER \
   "start the container with the GPU (docker run --gpus all -e " \
   "NVIDIA_DRIVER_CAPABILITIES=all), and see that nvidia-smi lists it there"
 
-static const Remedy remedies[] = {
-  { "get-driver", "VKGDR_DRIVER=software", GET_SOFTCUDA },
+static const struct {
+  const gchar *name, *when, *text;
+} remedies[] = {
   { "get-driver", "VKGDR_DRIVER=nvidia",
       "{get-cuda}; without a GPU, unset VKGDR_DRIVER for the software device" },
-  { "get-driver", "VKGDR_DRIVER !VKGDR_DRIVER=auto",
-      "set VKGDR_DRIVER to auto, nvidia or software" },
+  { "get-driver", "VKGDR_DRIVER !VKGDR_DRIVER=auto", "{driver-error}" },
   { "get-driver", "", "{get-cuda}" },
   /* If the kernel has no driver, this setting is not the cause. */
   { "get-cuda", "nvidia-kernel-driver CUDA_VISIBLE_DEVICES",
-      UNSET ("CUDA_VISIBLE_DEVICES") "or let it name a GPU that nvidia-smi -L "
-                                     "lists" },
+      "unset CUDA_VISIBLE_DEVICES (it is \"{CUDA_VISIBLE_DEVICES}\"), or let "
+      "it name a GPU that nvidia-smi -L lists" },
   { "get-cuda", "container !nvidia-kernel-driver",
       "install NVIDIA's driver on the host, " START_CONTAINER },
   { "get-cuda", "container", START_CONTAINER },
@@ -145,26 +115,16 @@ static const Remedy remedies[] = {
       "install NVIDIA's driver (Debian: nvidia-driver), and see that "
       "nvidia-smi lists the GPU" },
 
-  { "get-loader", "VKGDR_DEBUG~no-vulkan",
+  { "get-window", "VKGDR_DEBUG=no-vulkan",
       "" }, /* "simulated" has the remedy */
-  { "get-loader", "VKGDR_VULKAN_LIBRARY",
-      UNSET ("VKGDR_VULKAN_LIBRARY") "or let it name a Vulkan loader of "
-                                     "version 1.1 or newer" },
-  { "get-loader", "", "{remedy}" },
-  { "get-vulkan", "name~MIG",
+  { "get-window", "obstacle=vulkan-loader VKGDR_VULKAN_LIBRARY",
+      "unset VKGDR_VULKAN_LIBRARY (it is \"{VKGDR_VULKAN_LIBRARY}\"), or let "
+      "it name a Vulkan loader of version 1.1 or newer" },
+  { "get-window", "obstacle=vulkan-device name=MIG",
       "use a GPU that is not divided (nvidia-smi -mig 0): NVIDIA's Vulkan does "
       "not serve MIG instances of this one" },
-  { "get-vulkan", "", "{remedy}" },
-
-  { "get-compiler", "software compiler-error", GET_SOFTCUDA },
-  { "get-compiler", "software",
-      "install a C++ compiler (Debian: g++), or let SOFTCUDA_CXX name one" },
-  { "get-compiler", "VKGDR_NVRTC",
-      UNSET ("VKGDR_NVRTC") "or let it name a library of NVRTC 11.2 or newer" },
-  { "get-compiler", "",
-      "install NVRTC 11.2 or newer (of the CUDA toolkit, whose folder "
-      "CUDA_HOME or CUDA_PATH may name, or pip: nvidia-cuda-nvrtc), or let "
-      "VKGDR_NVRTC name its library" },
+  { "get-window", "obstacle=window-memory", END_PROGRAMS NEWER_DRIVER },
+  { "get-window", "", "{remedy}" },
 };
 
 /* --- facts ---------------------------------------------------------------- */
@@ -201,14 +161,11 @@ applies (Facts facts, const gchar *when)
   gboolean result = TRUE;
 
   for (c = conditions; *c && result; c++) {
-    gboolean negated = **c == '!', is_part = strchr (*c, '~') != NULL;
-    gchar **words = g_strsplit_set (*c + negated, "=~", 2);
+    gboolean negated = **c == '!';
+    gchar **words = g_strsplit (*c + negated, "=", 2);
     gchar *text = fact (facts, words[0]);
 
-    result = text != NULL;
-    if (text && words[1])
-      result = is_part ? strstr (text, words[1]) != NULL
-                       : g_str_equal (text, words[1]);
+    result = text && (!words[1] || strstr (text, words[1]));
     result ^= negated;
     g_free (text);
     g_strfreev (words);
@@ -217,29 +174,21 @@ applies (Facts facts, const gchar *when)
   return result;
 }
 
-static gint64
-size_of (JsonObject *device, const gchar *member)
-{
-  return json_object_get_int_member_with_default (device, member, 0);
-}
-
 /* Adds facts that follow from others. */
 static void
 derive (Facts facts, JsonObject *device, JsonObject *probe)
 {
-  gint64 size = size_of (device, "window-size");
-  gint64 left = size_of (device, "window-free");
-  gboolean software = applies (facts, "software");
+  gint64 size =
+      json_object_get_int_member_with_default (device, "window-size", 0);
+  gint64 left =
+      json_object_get_int_member_with_default (device, "window-free", 0);
+  gint64 memory =
+      json_object_get_int_member_with_default (device, "memory-size", 0);
 
-  json_object_set_boolean_member (
-      probe, "small", size > 0 && size <= SMALL_WINDOW);
-  json_object_set_boolean_member (probe, "partial",
-      size > 0 && !software && size < size_of (device, "memory-size") / 2);
+  json_object_set_boolean_member (probe, "small",
+      size > 0 && size < memory / 2 && applies (facts, "!software"));
   json_object_set_boolean_member (
       probe, "full", size > 0 && left < size / 16 && left < LITTLE_FREE);
-  json_object_set_boolean_member (probe, "no-compiler",
-      applies (facts, "compiler-error")
-          || applies (facts, "software !host-compiler"));
 }
 
 /* --- the verdict ---------------------------------------------------------- */
@@ -268,7 +217,8 @@ expand (Facts facts, const gchar *text, GString *result)
   g_strfreev (parts);
 }
 
-/* Sets a member of @finding, and appends it to the line of all findings. */
+/* Sets a member of @finding, and appends it to the line of all findings, if
+ * there is one. */
 static void
 put (Facts facts, JsonObject *finding, const gchar *member, const gchar *text,
     GString *line)
@@ -277,16 +227,16 @@ put (Facts facts, JsonObject *finding, const gchar *member, const gchar *text,
 
   expand (facts, text, part);
   json_object_set_string_member (finding, member, part->len ? part->str : NULL);
-  if (part->len)
+  if (line && part->len)
     g_string_append_printf (line, "%s%s", line->len ? "; " : "", part->str);
   g_string_free (part, TRUE);
 }
 
 JsonObject *
-info_judge (JsonObject *report, JsonObject *probe, JsonObject *device)
+info_judge (JsonObject *report, JsonObject *device, JsonObject *probe)
 {
-  Facts facts = { probe, report,
-    json_object_get_object_member (report, "settings"), device };
+  Facts facts = { report, json_object_get_object_member (report, "settings"),
+    device, probe };
   GString *text = g_string_new (NULL), *remedy = g_string_new (NULL);
   JsonObject *verdict = json_object_new ();
   JsonArray *found = json_array_new ();
@@ -299,7 +249,7 @@ info_judge (JsonObject *report, JsonObject *probe, JsonObject *device)
     if (applies (facts, row->when)) {
       JsonObject *finding = json_object_new ();
 
-      json_object_set_string_member (finding, "id", row->id);
+      put (facts, finding, "id", row->id, NULL);
       put (facts, finding, "text", row->text, text);
       put (facts, finding, "remedy", row->remedy, remedy);
       json_array_add_object_element (found, finding);
