@@ -22,10 +22,8 @@ import unittest
 BENCH, PLOT = sys.argv[1:3]
 
 QUICK = ("--quick", "--seconds", "0.05")
-SECTIONS = (
-    "process loops frames streams roundtrip download buffers overhead chain effect convert"
-    " convert-kernel change cuda tensors tensor-kernel ipc ipc-delay".split()
-)
+SECTIONS = ("process loops frames streams roundtrip download buffers overhead effect convert cuda"
+            " tensors tensor-kernel ipc ipc-delay").split()
 # GStreamer's scanner of plugins cannot load a plugin that needs a sanitizer's library.
 WITH_SANITIZER = bool(os.environ.get("WITH_SANITIZER"))
 
@@ -48,8 +46,6 @@ class Case(unittest.TestCase):
         samples = {v["id"]: v.get("samples") for v in case["variants"]}
         self.assertEqual("differences" in case, case["unit"] in ("us/frame", "ms"))
         for entry in case["differences"] if "differences" in case else case["ratios"]:
-            # The difference of two percentiles has no meaning.
-            self.assertNotIn("p99", entry["to"])
             pairs = zip(samples[entry["of"]], samples[entry["to"]])
             both = [a - b if "differences" in case else a / b for a, b in pairs]
             self.assertEqual((entry["min"], entry["median"], entry["max"]),
@@ -84,10 +80,10 @@ class All(Case):
             self.assertTrue(machine[field], field)
 
     def test_memory(self):
-        self.assertLessEqual({
-            "window-memcpy", "window-copy-1", "window-copy-2", "window-read-memcpy",
-            "window-read-copy", "ram-memcpy", "htod-pageable", "htod-pinned-async",
-            "dtoh-pageable", "dtoh-pinned-async"}, {c["id"] for c in self.results["memory"]})
+        self.assertEqual({c["id"] for c in self.results["memory"]}, set(
+            "window-memcpy window-copy-1 window-copy-2 htod-pageable htod-pinned ram-memcpy"
+            " ram-copy-1 ram-copy-2 window-read-memcpy window-read-copy dtoh-pageable dtoh-pinned"
+            " ram-read-memcpy ram-read-copy".split()))
         for curve in self.results["memory"]:
             self.assertIn(curve["direction"], ("to-device", "from-device"))
             self.assertEqual([point["bytes"] for point in curve["points"]], [64, 4096, 262144])
@@ -102,34 +98,25 @@ class All(Case):
             self.check_comparisons(case)
             for variant in case["variants"]:
                 with self.subTest(case=case["id"], variant=variant["id"]):
-                    if "error" in variant and WITH_SANITIZER \
-                            and variant["id"] in ("bare-cuda", "client-python"):
+                    if "error" in variant and WITH_SANITIZER and variant["id"] == "client-python":
                         continue  # Python has to load a library of ours
                     if "error" in variant:  # may not be installed
-                        self.assertRegex(variant["error"], "^not installed$|1.24 or later")
+                        self.assertRegex(variant["error"] + variant["pipeline"],
+                                         'no element "cuda|cudaconvertscale')
                         continue
                     (sample,) = variant["samples"]
-                    self.assertTrue(math.isfinite(sample))
-                    if case["section"] != "change":
-                        self.assertGreater(sample, 0)
+                    self.assertTrue(0 < sample < math.inf)
 
-    def test_streams_and_summary(self):
-        """The summary has ratios of medians."""
-        ratios = {line["title"]: line["value"] for line in self.results["summary"]}
+    def test_streams(self):
         cases = [case for case in self.cases if case["section"] == "streams"]
         self.assertEqual([case["streams"] for case in cases], [1, 2])
         for case in cases:
             of = {variant["id"]: variant for variant in case["variants"]}
             pipeline = of["vkgdrupload-staged"]["pipeline"]
             self.assertEqual(case["fill"], "uncached")
-            self.assertEqual(pipeline.count("fill=uncached"), case["streams"])
+            self.assertEqual(pipeline.count(f"area={(4 << 20) // case['streams']}"),
+                             case["streams"])
             self.assertEqual(pipeline.count("access=staged"), case["streams"])
-            self.assertRegex(of["loops-best-mix"]["note"],
-                             f"^[0-{case['streams']}] of {case['streams']} threads direct$")
-            fixed = max(of[f"vkgdrupload-{mode}"]["median"] for mode in ("direct", "staged"))
-            self.assertEqual(
-                ratios[f"{case['title']}: vkgdrupload / better of direct and staged"],
-                of["vkgdrupload"]["median"] / fixed)
 
     def test_plot(self):
         """vkgdr-plot reads the files that vkgdr-bench saves."""
@@ -163,7 +150,7 @@ class Parts(Case):
         }
         with tempfile.TemporaryDirectory() as folder:
             save = os.path.join(folder, "save.json")
-            run = bench("compare", *errors, *QUICK, "--repeat", "3", "--markdown", "--save", save)
+            run = bench("compare", *errors, *QUICK, "--repeat", "3", "--save", save)
             self.assertEqual(run.returncode, 0, run.stderr)
             with open(save, encoding="utf-8") as file:
                 (case,) = json.load(file)["pipelines"]
@@ -183,7 +170,7 @@ class Parts(Case):
         self.assertEqual(len(tables), 3)
         for table in tables:
             rows = table.splitlines()
-            self.assertRegex(rows[1], r"^(\|---:?)+\|$")
+            self.assertRegex(rows[1], r"^(\| -+:? )+\|$")
             self.assertEqual({row.count(" | ") for row in rows[2:]}, {rows[0].count(" | ")})
         self.assertIn("failed (4)", run.stdout)
         self.assertIn('\n(4) no element "nothing"\n', run.stdout)
@@ -192,13 +179,13 @@ class Parts(Case):
         """Only the copies through the window are left out. A failure is an error of one
         measurement, and the others have results."""
         results = self.run_json("all", "--section", "loops", VKGDR_DEBUG="no-vulkan",
-                                SOFTCUDA_FAIL="cuMemcpyDtoHAsync:2:CUDA_ERROR_LAUNCH_FAILED")
+                                SOFTCUDA_FAIL="cuMemcpyDtoH:2:CUDA_ERROR_LAUNCH_FAILED")
         curves = {curve["id"]: curve["points"] for curve in results["memory"]}
         self.assertFalse([name for name in curves if name.startswith("window-")])
-        self.assertLessEqual({"ram-copy-2", "htod-pinned-async", "dtoh-pageable"}, curves.keys())
+        self.assertLessEqual({"ram-copy-2", "htod-pinned"}, curves.keys())
         for name, points in curves.items():
             for point in points:
-                wrong = name in ("dtoh-pageable-async", "dtoh-pinned-async")
+                wrong = name in ("dtoh-pageable", "dtoh-pinned")
                 self.assertEqual("CUDA_ERROR_LAUNCH_FAILED" in point.get("error", ""), wrong)
         for case in results["pipelines"]:
             measured = {v["id"] for v in case["variants"] if "error" not in v}
@@ -209,8 +196,7 @@ class Parts(Case):
         with tempfile.TemporaryDirectory() as folder:
             helper = os.path.join(folder, "helper")
             with open(helper, "w", encoding="utf-8") as file:
-                file.write("#!/bin/sh\necho '{\"machine\": {\"software\": true}, \"peers\": {},"
-                           " \"device\": 0}'\nread line\ncase $line in *crash*) kill -9 $$ ;; esac\n"
+                file.write("#!/bin/sh\necho '{\"software\": true}'\nread line\ncase $line in *crash*) kill -9 $$ ;; esac\n"
                            "echo '{\"rate\": 3}'\nread line\n")
             os.chmod(helper, 0o755)
             results = self.run_json("compare", "crash", "works", VKGDR_BENCH_HELPER=helper)
@@ -245,9 +231,8 @@ class Parts(Case):
         """A file that cannot be written is an error before anything is measured."""
         save = os.path.join(os.devnull, "save.json")
         for status, text, *commands in (
-            (2, "--help", "everything", "compare", "memory pipelines", "--repeat 0",
-             "--seconds nan", "--fill zero", "--buffers 0", "--json --markdown", "--nonsense",
-             "--section nonsense"),
+            (2, "vkgdr-bench: error: ", "everything", "compare", "memory pipelines", "--repeat 0",
+             "--seconds nan", "--fill zero", "--nonsense", "--section nonsense"),
             (1, "there is no CUDA device 77", "memory --device 77"),
             (1, "save.json", f"all --repeat 1000 --save {save}"),
             (0, "--save", "--help"), (0, "vkgdr-bench ", "--version"),
@@ -272,7 +257,7 @@ class Parts(Case):
             save = os.path.join(folder, "save.json")
             run = bench("memory", *QUICK, "--save", save, program=moved, stdout=full)
             self.assertEqual(run.returncode, 1)
-            self.assertIn("standard output", run.stderr)
+            self.assertIn("No space left", run.stderr)
             with open(save, encoding="utf-8") as file:
                 self.assertTrue(json.load(file)["memory"])
 

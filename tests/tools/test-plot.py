@@ -151,7 +151,7 @@ class Readable(unittest.TestCase):
         ((name, figure),) = PROGRAM.draw_all(results)
         self.assertEqual(name, "streams")
         curves = [len(line.get_xdata()) for line in figure.axes[1].lines]
-        self.assertEqual(curves, 8 * [len(cases)] + [len(cases) - 1])
+        self.assertEqual(curves, 5 * [len(cases)] + [len(cases) - 1])
         self.check(results)
 
     def test_long_texts_failures_and_samples(self):

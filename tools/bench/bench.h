@@ -15,9 +15,9 @@
 
 /* Each does what @request (of type a{sv}) asks for, and replies. The thread has
  * the current CUDA context of @context. */
-void bench_copy (GstVkgdrContext *context, GVariant *request);  /* copies.c */
-void bench_loops (GstVkgdrContext *context, GVariant *request); /* loops.c */
-void bench_run (GstVkgdrContext *context, GVariant *request);   /* pipeline.c */
+void bench_copy (GVariant *request);                          /* copies.c */
+void bench_loop (GVariant *request);                          /* loops.c */
+void bench_run (GstVkgdrContext *context, GVariant *request); /* pipeline.c */
 
 /* frames.c: runs @what until standard input ends. */
 void bench_play (const gchar *what);
@@ -77,6 +77,11 @@ void bench_block_clear (BenchBlock *block);
 
 /* --- source.c: how frames are written, and the element that does it ------- */
 
+/* The smallest number of buffers that are written in turn. A single buffer
+ * would stay in the processor's cache, which does not happen in a real
+ * pipeline. */
+#define BENCH_BUFFERS 4
+
 /* One writer's state. Not thread-safe. */
 typedef struct {
   guint8 *area; /* nullable: the bytes that are copied */
@@ -84,10 +89,9 @@ typedef struct {
   gsize offset; /* where the next copy begins */
 } BenchFill;
 
-/* @how is "memset" (of one value; also NULL), "copy" (of a small pattern, which
- * stays in the processor's cache) or "uncached" (copies from a large area of
- * @area_size bytes, which does not fit into the cache). */
-void bench_fill_init (BenchFill *fill, const gchar *how, gsize area_size);
+/* Frames are copied from an area of @area_size bytes, or set to one value if it
+ * is 0. */
+void bench_fill_init (BenchFill *fill, gsize area_size);
 void bench_fill_clear (BenchFill *fill);
 
 /* Writes frame number @number to @data. */

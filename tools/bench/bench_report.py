@@ -3,33 +3,13 @@
 
 import statistics
 
-from bench_cases import COPIES, TITLES
+from bench_cases import COPIES
 
 MOST_COMPARED = 4  # variants in a table with comparisons
-SHORT = 14  # characters of the longest error that a cell shows
 DIFFERENCES = ("us/frame", "ms")  # units whose differences say more than ratios
-
-# Section -> ratios of medians: the title, the variants of which the best one counts, and
-# those by which it is divided. `+` adds the medians of two variants, and `-` subtracts.
-SUMMARY = {
-    "process": [("first frame, vkgdrupload / cudaupload", "vkgdrupload", "cudaupload"),
-                ("first frame, vkgdrupload / CUDA alone + Vulkan alone", "vkgdrupload",
-                 "bare-cuda + bare-vulkan")],
-    "loops": [("vkgdrupload / better loop", "vkgdrupload", "loop-window loop-staged")],
-    "frames": [("vkgdrupload / cudaupload", "vkgdrupload", "cudaupload")],
-    "streams": [("vkgdrupload / better of direct and staged", "vkgdrupload",
-                 "vkgdrupload-direct vkgdrupload-staged"),
-                ("vkgdrupload / loops, best mix", "vkgdrupload", "loops-best-mix")],
-    "buffers": [("vkgdrupload / identity", "vkgdrupload", "identity")],
-    "chain": [("cost of four cudafilters / of one", "four-cudafilters - vkgdrupload",
-               "cudafilter - vkgdrupload")],
-    "ipc": [("vkgdripcsink / in one process", "vkgdripcsink", "vkgdrupload"),
-            ("vkgdripcsink / better cudaipcsink", "vkgdripcsink",
-             "cudaipcsink-legacy cudaipcsink-mmap"),
-            ("client in C / vkgdripcsrc", "client-c", "vkgdripcsink"),
-            ("client in Python / vkgdripcsrc", "client-python", "vkgdripcsink")],
-}
-
+NOT_COMPARED = ("process", "tensor-kernel", "ipc-delay")  # sections
+MACHINE = ("name", "pci-address", "cuda-driver", "vulkan-driver", "gstreamer", "cudaupload", "cpu",
+           "cpus", "copy-isa", "kernel", "date")
 
 # --- data
 
@@ -39,7 +19,7 @@ def summarize(values):
 
 
 def describe_variant(variant):
-    members = "id", "label", "pipeline", "note", "error"
+    members = "id", "label", "pipeline", "error"
     result = {name: getattr(variant, name) for name in members if getattr(variant, name)}
     if not variant.error:
         result.update(summarize(variant.samples), samples=variant.samples)
@@ -47,20 +27,18 @@ def describe_variant(variant):
 
 
 def compare(case):
-    """Compares the first variant with the others, by the samples of the same repetition, but
-    not with percentiles of the same delays: their difference has no meaning."""
+    """Compares the first variant with the others, by the samples of the same repetition."""
     first, *others = case.variants
     for other in others:
-        if not first.error and not other.error and "p99" not in other.id:
+        if not first.error and not other.error and case.section not in NOT_COMPARED:
             pairs = zip(first.samples, other.samples)
             both = [a - b if case.unit in DIFFERENCES else a / b for a, b in pairs]
             yield {"of": first.id, "to": other.id, **summarize(both)}
 
 
 def describe_case(case):
-    result = {"section": case.section, "table": TITLES[case.section]}
-    for name in "id", "title", "unit", "bytes", "streams", "fill":
-        result[name] = getattr(case, name)
+    members = "section", "table", "id", "title", "unit", "bytes", "streams", "fill"
+    result = {name: getattr(case, name) for name in members}
     result["variants"] = [describe_variant(variant) for variant in case.variants]
     result["differences" if case.unit in DIFFERENCES else "ratios"] = list(compare(case))
     return result
@@ -82,36 +60,15 @@ def describe_copies(copies):
             yield {"id": name, "label": label, "direction": direction, "points": points}
 
 
-def evaluate(names, medians):
-    """The value of a text in SUMMARY, or 0 if a variant that it needs was not measured."""
-    words = names.split()
-    values = [medians.get(word, 0) for word in words]
-    if len(words) == 3 and words[1] in "+-":
-        a, _, b = values
-        return (a + b if words[1] == "+" else a - b) if a and b else 0
-    return max(values)
-
-
-def make_summary(cases):
-    """The most important ratios of medians, some of which the tables do not have."""
-    for case in cases:
-        medians = {v["id"]: v["median"] for v in case["variants"] if "median" in v}
-        for what, *terms in SUMMARY.get(case["section"], ()):
-            value, other = (evaluate(term, medians) for term in terms)
-            if value > 0 and other > 0:
-                yield {"title": f"{case['title']}: {what}", "value": value / other}
-
-
 def describe(version, machine, options, copies, cases):
     """All results, as in the JSON output."""
     results = {"version": version, "machine": machine, "options": {
         "repeat": options.repeat, "seconds": options.seconds, "fill": options.fill or "default",
-        "buffers": options.buffers, "quick": options.quick}}
+        "quick": options.quick}}
     if copies:
         results["memory"] = list(describe_copies(copies))
     if cases:
         results["pipelines"] = [describe_case(case) for case in cases]
-        results["summary"] = list(make_summary(results["pipelines"]))
     return results
 
 
@@ -119,9 +76,8 @@ def describe(version, machine, options, copies, cases):
 
 
 def format_number(value):
-    """Three significant digits."""
-    digits = sum(abs(value) < limit for limit in (99.95, 9.995, 0.995, 0.0995))
-    return f"{value:.{digits}f}"
+    """Three significant digits, and all digits in front of the point."""
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:.0f}"
 
 
 def format_size(size):
@@ -132,55 +88,49 @@ def format_size(size):
 
 
 def format_cell(result, notes):
-    """The text of a result that has a median or an error, or is None. A long error is
-    written below the table."""
+    """The text of a result that has a median or an error, or is None. Errors are written
+    below the table."""
     if not result:
         return "-"
     if "error" not in result:
         return format_number(result["median"])
-    error = result["error"]
-    if len(error) <= SHORT:
-        return error
-    if error not in notes:
-        notes.append(error)
-    return f"failed ({notes.index(error) + 1})"
+    if result["error"] not in notes:
+        notes.append(result["error"])
+    return f"failed ({notes.index(result['error']) + 1})"
 
 
-def print_table(title, rows, markdown, notes=(), numbers=True):
-    """For a terminal or in Markdown. The first row is the head."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    print(f"### {title}\n" if markdown else title)
-    for number, row in enumerate(rows):
-        cells = [cell.rjust(width) if i and numbers else cell.ljust(width)
-                 for i, (cell, width) in enumerate(zip(row, widths))]
-        print(f"| {' | '.join(cells)} |" if markdown else ("  " + "  ".join(cells)).rstrip())
-        if markdown and number == 0:
-            print("|---" + len(row[1:]) * ("|---:" if numbers else "|---") + "|")
-    if markdown and notes:
-        print()
-    for number, note in enumerate(notes, 1):
-        print(f"{'' if markdown else '  '}({number}) {note}")
-    print()
+def format_table(title, rows, notes=(), numbers=True):
+    """In Markdown. The first row is the head."""
+    first, *others = (max(map(len, column)) for column in zip(*rows))
+    rows.insert(1, ["-" * first, *("-" * (n - 1) + ("-:"[numbers]) for n in others)])
+    lines = [f"### {title}", ""]
+    for head, *cells in rows:
+        cells = [f"{cell:{'<>'[numbers]}{width}}" for cell, width in zip(cells, others)]
+        lines.append(f"| {' | '.join([head.ljust(first), *cells])} |")
+    lines += [""] * bool(notes) + [f"({n}) {note}" for n, note in enumerate(notes, 1)]
+    return "\n".join(lines) + "\n"
 
 
-def print_copies(curves, unit, title, markdown):
+def format_copies(curves, quantity, title):
     sizes = sorted({point["bytes"] for curve in curves for point in curve["points"]})
-    rows, notes = [["copy", *map(format_size, sizes)]], []
+    rows, notes = [["", *map(format_size, sizes)]], []
     for curve in curves:
-        points = {p["bytes"]: p.get(unit, p) for p in curve["points"]}
+        points = {p["bytes"]: p.get(quantity, p) for p in curve["points"]}
         rows.append([curve["label"], *(format_cell(points.get(size), notes) for size in sizes)])
-    print_table(title, rows, markdown, notes)
+    return format_table(title, rows, notes)
 
 
-def print_section(cases, markdown):
+def format_section(cases):
     """The first case decides the columns. A table of many variants has no room for
-    comparisons. The summary has the important ones, and JSON has all."""
+    comparisons, but JSON has all."""
     columns, unit = cases[0]["variants"], cases[0]["unit"]
-    compared = [v for v in columns[1:] if "p99" not in v["id"] and len(columns) <= MOST_COMPARED]
     kind, sign, suffix = (("differences", "-", "") if unit in DIFFERENCES
                           else ("ratios", "/", "x"))
+    compared = []
+    if len(columns) <= MOST_COMPARED and any(case[kind] for case in cases):
+        compared = columns[1:]
     titles = [f"{columns[0]['label']} {sign} {other['label']}" for other in compared]
-    if len(columns) == 2 and compared:
+    if len(compared) == 1:
         titles = [kind[:-1]]
     rows, notes = [[unit, *(column["label"] for column in columns), *titles]], []
     for case in cases:
@@ -190,45 +140,23 @@ def print_section(cases, markdown):
                     + [format_cell(variants.get(c["id"]), notes) for c in columns]
                     + [format_number(found[c["id"]]["median"]) + suffix if c["id"] in found
                        else "-" for c in compared])
-    print_table(cases[0]["table"], rows, markdown, notes)
+    return format_table(cases[0]["table"], rows, notes)
 
 
-def print_machine(results, markdown):
-    machine, options = results["machine"], results["options"]
-    known = {name: value or "unknown" for name, value in machine.items()}
-    software = " (software: these figures tell nothing about a GPU)"
-    fill = options["fill"].replace("default", "memset (several streams: uncached)")
-    print_table("Measured on", [
-        ["device", known["name"] + (software if machine["software"] else "")],
-        ["PCI address", known["pci-address"]],
-        ["window", f"{machine['window-size'] >> 20} MiB"],
-        ["CUDA driver", f"API {known['cuda-driver']}"],
-        ["Vulkan driver", known["vulkan-driver"]],
-        ["GStreamer", f"{known['gstreamer']}, cudaupload {known['cudaupload']}"],
-        ["processor",
-         f"{known['cpu']}, {machine['cpus']} threads, copies with {known['copy-isa']}"],
-        ["system", known["kernel"]],
-        ["run", f"{known['date']}, medians of {options['repeat']}, {options['seconds']:g} s a"
-         f" pipeline{', quick' if options['quick'] else ''}"],
-        ["source", f"writes by {fill}, pools of at least {options['buffers']} buffers"],
-    ], markdown, numbers=False)
-
-
-def print_tables(results, markdown):
-    print_machine(results, markdown)
+def format_tables(results):
+    machine = [[name, str(results["machine"][name])] for name in MACHINE]
+    options = [[name, str(value)] for name, value in results["options"].items()]
+    tables = [format_table("Measured on", machine + options, numbers=False)]
     for direction, title in ("to-device", "To the device"), ("from-device", "From the device"):
         curves = [c for c in results.get("memory", ()) if c["direction"] == direction]
         if curves:
-            print_copies(curves, "GB/s", f"{title}, GB/s", markdown)
-            print_copies(curves, "us", f"{title}, microseconds a call", markdown)
+            tables += [format_copies(curves, "GB/s", f"{title}, GB/s"),
+                       format_copies(curves, "us", f"{title}, microseconds a call")]
     cases = results.get("pipelines", ())
     for section in dict.fromkeys(case["section"] for case in cases):
         group = [case for case in cases if case["section"] == section]
         if section == "compare":
-            print_table("Pipelines", [[v["label"], v["pipeline"]] for v in group[0]["variants"]],
-                        markdown, numbers=False)
-        print_section(group, markdown)
-    summary = [[line["title"], format_number(line["value"])]
-               for line in results.get("summary", ())]
-    if summary:
-        print_table("In short", [["of medians", "ratio"], *summary], markdown)
+            pipelines = [[v["label"], v["pipeline"]] for v in group[0]["variants"]]
+            tables.append(format_table("Pipelines", [["", "pipeline"], *pipelines], numbers=False))
+        tables.append(format_section(group))
+    return "\n".join(tables)

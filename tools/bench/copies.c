@@ -3,8 +3,8 @@
  * copies.c: memory, and copies between the CPU and the device
  *
  * The copies go through the window, or the CUDA driver makes them. The same
- * copies inside ordinary memory, and on the device, are measured for
- * comparison. Does not depend on pipelines.
+ * copies inside ordinary memory are measured for comparison. Does not depend on
+ * pipelines.
  */
 
 #include <stdlib.h>
@@ -76,22 +76,18 @@ bench_block_clear (BenchBlock *block)
 
 /* --- copies --------------------------------------------------------------- */
 
-/* How the bytes are copied. With two threads, STORES_2 is STORES. An
- * asynchronous copy is waited for. */
+/* How the bytes are copied. With two threads, STORES_2 is STORES. */
 typedef enum {
   MEMCPY,
   STORES, /* vkgdr_copy_to_bar() */
   STORES_2,
   LOADS, /* vkgdr_copy_from_bar() */
   HTOD,
-  HTOD_ASYNC,
-  DTOH,
-  DTOH_ASYNC,
-  DTOD /* timed by the device */
+  DTOH
 } How;
 
 static const gchar *const hows[] = { "memcpy", "stores", "stores-2", "loads",
-  "htod", "htod-async", "dtoh", "dtoh-async", "dtod" };
+  "htod", "dtoh" };
 
 typedef struct {
   const vkgdr_cuda *cu;
@@ -99,67 +95,24 @@ typedef struct {
   gsize size;
   BenchBlock from; /* also the host's memory that is copied to, from a device */
   BenchBlock to;   /* of a copy that the driver does not make */
-  CUevent events[2];
-  gdouble device_time; /* of copies on the device, in milliseconds */
-  guint64 n_device;    /* copies on the device */
 } Copy;
-
-static void
-wait_for (Copy *c, CUresult result, const gchar *function)
-{
-  bench_check (result, function);
-  bench_check (
-      c->cu->cuStreamSynchronize (c->from.stream), "cuStreamSynchronize");
-}
-
-/* Each copy is measured alone, between two events, in the same way as the time
- * of a kernel. Copies in a row would overlap at their ends. */
-static void
-copy_on_device (Copy *c)
-{
-  BenchBlock *b = &c->from;
-  float took = 0;
-
-  bench_check (c->cu->cuEventRecord (c->events[0], b->stream), "cuEventRecord");
-  bench_check (c->cu->cuMemcpyDtoDAsync (
-                   b->device + c->size, b->device, c->size, b->stream),
-      "cuMemcpyDtoDAsync");
-  wait_for (c, c->cu->cuEventRecord (c->events[1], b->stream), "cuEventRecord");
-  bench_check (c->cu->cuEventElapsedTime (&took, c->events[0], c->events[1]),
-      "cuEventElapsedTime");
-  c->device_time += took;
-  c->n_device++;
-}
 
 static void
 copy (gpointer data)
 {
   Copy *c = data;
   guint8 *from = c->from.host, *to = c->to.host;
-  CUdeviceptr device = c->from.device;
-  CUstream stream = c->from.stream;
   gsize size = c->size;
 
-  switch (c->how) {
-  case HTOD:
-    bench_check (c->cu->cuMemcpyHtoD (device, from, size), "cuMemcpyHtoD");
+  if (c->how == HTOD) {
+    bench_check (
+        c->cu->cuMemcpyHtoD (c->from.device, from, size), "cuMemcpyHtoD");
     return;
-  case DTOH:
-    bench_check (c->cu->cuMemcpyDtoH (from, device, size), "cuMemcpyDtoH");
+  }
+  if (c->how == DTOH) {
+    bench_check (
+        c->cu->cuMemcpyDtoH (from, c->from.device, size), "cuMemcpyDtoH");
     return;
-  case HTOD_ASYNC:
-    wait_for (c, c->cu->cuMemcpyHtoDAsync (device, from, size, stream),
-        "cuMemcpyHtoDAsync");
-    return;
-  case DTOH_ASYNC:
-    wait_for (c, c->cu->cuMemcpyDtoHAsync (from, device, size, stream),
-        "cuMemcpyDtoHAsync");
-    return;
-  case DTOD:
-    copy_on_device (c);
-    return;
-  default:
-    break;
   }
   if (c->from.window)
     vkgdr_memory_invalidate (c->from.window, 0, size);
@@ -177,13 +130,12 @@ copy (gpointer data)
 /* The request has `bytes`, `how` (of hows), `from` and, for copies by the CPU,
  * `to` (places), and `seconds`. The reply has `seconds` of one copy. */
 void
-bench_copy (GstVkgdrContext *context, GVariant *request)
+bench_copy (GVariant *request)
 {
   Copy c = { .cu = vkgdr_driver_load () };
   const gchar *how, *from, *to;
   gdouble seconds;
   gint64 size;
-  guint i;
 
   g_variant_lookup (request, "bytes", "x", &size);
   g_variant_lookup (request, "how", "&s", &how);
@@ -193,19 +145,12 @@ bench_copy (GstVkgdrContext *context, GVariant *request)
   c.size = size;
   while (strcmp (how, hows[c.how]) != 0)
     c.how++;
-  bench_block_init (&c.from, from, size, c.how >= HTOD ? 2 * size : 0);
+  bench_block_init (&c.from, from, size, c.how >= HTOD ? size : 0);
   if (c.how < HTOD)
     bench_block_init (&c.to, to, size, 0);
-  for (i = 0; i < 2; i++)
-    bench_check (c.cu->cuEventCreate (&c.events[i], 0), "cuEventCreate");
-  copy (&c);
-  c.device_time = c.n_device = 0; /* the first copy takes longer */
-  seconds = bench_time_calls (copy, &c, seconds);
-  if (c.n_device > 0)
-    seconds = c.device_time / 1e3 / c.n_device;
-  bench_reply (g_variant_new_parsed ("{'seconds': %d}", seconds));
-  for (i = 0; i < 2; i++)
-    c.cu->cuEventDestroy (c.events[i]);
+  copy (&c); /* the first copy takes longer */
+  bench_reply (g_variant_new_parsed (
+      "{'seconds': %d}", bench_time_calls (copy, &c, seconds)));
   bench_block_clear (&c.from);
   bench_block_clear (&c.to);
 }

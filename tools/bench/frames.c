@@ -24,12 +24,10 @@
 #define PATIENCE (30 * G_GINT64_CONSTANT (1000000000))
 #define POLL (2 * GST_MSECOND)
 
-/* Times of a frame, in nanoseconds: when it was written, when it was received,
- * and when its kernel was launched, or 0. */
+/* Times of a frame, in nanoseconds. */
 typedef struct {
   gint64 written;
   gint64 received;
-  gint64 launched;
 } Frame;
 
 static GMutex lock;
@@ -53,18 +51,6 @@ static GstPadProbeReturn
 on_received (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   add_frame (GST_BUFFER_OFFSET_END (GST_PAD_PROBE_INFO_BUFFER (info)));
-  return GST_PAD_PROBE_OK;
-}
-
-/* The filter pushes a frame when it has launched the kernel. */
-static GstPadProbeReturn
-on_launched (GstPad *pad, GstPadProbeInfo *info, gpointer data)
-{
-  gint64 now = bench_now ();
-
-  g_mutex_lock (&lock);
-  g_array_index (frames, Frame, frames->len - 1).launched = now;
-  g_mutex_unlock (&lock);
   return GST_PAD_PROBE_OK;
 }
 
@@ -106,7 +92,6 @@ play (const gchar *launch)
   } watched[] = {
     { "sent", "sink", on_written },
     { "received", "src", on_received },
-    { "launched", "src", on_launched },
     { "first", "sink", on_received },
   };
   GstElement *pipeline = bench_make_pipeline (launch, NULL);
@@ -164,11 +149,10 @@ receive (const gchar *path, gboolean busy)
 /* @what is a pipeline, or the path of a socket, from which libvkgdr's client
  * gets frames; it does not sleep if "busy:" is in front of the path. Elements
  * with names are watched: frames that reach the element `sent` are marked with
- * the time, and they are expected from `received`, and at `first` and
- * `launched`. The first frame is a reply with its time. When standard input
- * ends, there is another reply: `frames`, each as a list of the time at which
- * it was received, and the delays from the end of writing until it was received
- * and launched. */
+ * the time, and they are expected from `received` and at `first`. The first
+ * frame is a reply with its time. When standard input ends, there is another
+ * reply: `frames`, each as a list of the time at which it was received, and the
+ * delay from the end of writing. */
 void
 bench_play (const gchar *what)
 {
@@ -181,16 +165,12 @@ bench_play (const gchar *what)
     receive (busy ? what + strlen ("busy:") : what, busy);
   else
     play (what);
-  g_variant_builder_init (&all, G_VARIANT_TYPE ("aax"));
+  g_variant_builder_init (&all, G_VARIANT_TYPE ("a(xx)"));
   for (i = 0; i < frames->len; i++) {
-    Frame *frame = &g_array_index (frames, Frame, i);
+    const Frame *frame = &g_array_index (frames, Frame, i);
 
-    g_variant_builder_open (&all, G_VARIANT_TYPE ("ax"));
-    g_variant_builder_add (&all, "x", frame->received);
-    g_variant_builder_add (&all, "x", frame->received - frame->written);
-    if (frame->launched)
-      g_variant_builder_add (&all, "x", frame->launched - frame->written);
-    g_variant_builder_close (&all);
+    g_variant_builder_add (
+        &all, "(xx)", frame->received, frame->received - frame->written);
   }
   bench_reply (
       g_variant_new_parsed ("{'frames': %*}", g_variant_builder_end (&all)));

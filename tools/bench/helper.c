@@ -20,10 +20,6 @@
 
 #include "bench.h"
 
-/* Elements whose versions decide which pipelines can be measured. */
-static const gchar *const peers[] = { "cudaupload", "cudaconvertscale",
-  "cudaipcsink", NULL };
-
 /* --- the description ------------------------------------------------------ */
 
 /* Adds a field of the structure that describes the device. */
@@ -42,27 +38,20 @@ add_field (GQuark field, const GValue *value, gpointer machine)
   return TRUE;
 }
 
-/* The versions of those elements that are installed. */
+/* The version of the plugin with GStreamer's own upload. */
 static GVariant *
-describe_peers (void)
+describe_cudaupload (void)
 {
-  GVariantBuilder versions;
-  guint i;
+  GstElementFactory *factory = gst_element_factory_find ("cudaupload");
+  GstPlugin *plugin =
+      factory ? gst_plugin_feature_get_plugin (GST_PLUGIN_FEATURE (factory))
+              : NULL;
+  GVariant *version = bench_text_new (
+      plugin ? gst_plugin_get_version (plugin) : "not installed");
 
-  g_variant_builder_init (&versions, G_VARIANT_TYPE ("a{ss}"));
-  for (i = 0; peers[i]; i++) {
-    GstElementFactory *factory = gst_element_factory_find (peers[i]);
-    GstPlugin *plugin =
-        factory ? gst_plugin_feature_get_plugin (GST_PLUGIN_FEATURE (factory))
-                : NULL;
-
-    if (plugin)
-      g_variant_builder_add (
-          &versions, "{ss}", peers[i], gst_plugin_get_version (plugin));
-    gst_clear_object (&plugin);
-    gst_clear_object (&factory);
-  }
-  return g_variant_builder_end (&versions);
+  gst_clear_object (&plugin);
+  gst_clear_object (&factory);
+  return version;
 }
 
 static void
@@ -78,11 +67,9 @@ describe (GstVkgdrContext *context)
       &machine, "{sv}", "gstreamer", bench_text_new (gstreamer));
   g_variant_builder_add (
       &machine, "{sv}", "copy-isa", bench_text_new (vkgdr_copy_isa ()));
-  bench_reply (g_variant_new_parsed (
-      "{'machine': <%*>, 'peers': <%*>, 'device': <%i>, 'softcuda': <%*>}",
-      g_variant_builder_end (&machine), describe_peers (),
-      gst_vkgdr_context_get_device (context),
-      bench_text_new (vkgdr_driver_softcuda_dir ())));
+  g_variant_builder_add (
+      &machine, "{sv}", "cudaupload", describe_cudaupload ());
+  bench_reply (g_variant_builder_end (&machine));
   g_free (gstreamer);
   gst_structure_free (device);
 }
@@ -98,9 +85,9 @@ answer (GstVkgdrContext *context, const gchar *line)
   if (request)
     g_variant_lookup (request, "do", "&s", &command);
   if (g_str_equal (command, "copy"))
-    bench_copy (context, request);
-  else if (g_str_equal (command, "loops"))
-    bench_loops (context, request);
+    bench_copy (request);
+  else if (g_str_equal (command, "loop"))
+    bench_loop (request);
   else if (g_str_equal (command, "run"))
     bench_run (context, request);
   else

@@ -17,27 +17,16 @@
 
 /* --- how frames are written ----------------------------------------------- */
 
-/* The size of the pattern of `copy` in bytes. The pattern stays in the
- * processor's cache, like a line of a frame that a producer has just
- * computed. */
-#define PATTERN_SIZE ((gsize) 64 << 10)
-
 void
-bench_fill_init (BenchFill *fill, const gchar *how, gsize area_size)
+bench_fill_init (BenchFill *fill, gsize area_size)
 {
   gsize i;
 
-  memset (fill, 0, sizeof (*fill));
-  if (g_strcmp0 (how, "copy") == 0)
-    fill->size = PATTERN_SIZE;
-  else if (g_strcmp0 (how, "uncached") == 0)
-    fill->size = MAX (area_size, PATTERN_SIZE);
-  fill->area = g_malloc (fill->size);
-  for (i = 0; i < fill->size; i++) {
-    gsize k = i % PATTERN_SIZE;
-
-    fill->area[i] = (guint8) (k * 7 + k / 251);
-  }
+  fill->area = g_malloc (area_size);
+  fill->size = area_size;
+  fill->offset = 0;
+  for (i = 0; i < area_size; i++)
+    fill->area[i] = (guint8) (i * 7 + i / 251);
 }
 
 void
@@ -75,12 +64,11 @@ bench_fill_write (BenchFill *fill, guint8 *data, gsize size, guint64 number)
 #define BENCH_TYPE_SOURCE (bench_source_get_type ())
 G_DECLARE_FINAL_TYPE (BenchSource, bench_source, BENCH, SOURCE, GstPushSrc)
 
-/* @params has these fields: `caps`; `buffers`, the smallest number of buffers
- * that the source goes through in turn; `own-pool`, whether it uses a pool of
- * ordinary memory, and not that of the next element; `touch`, what it does to a
- * buffer: write (every byte), readwrite (it reads every cache line back, too)
- * or nothing; `fill` and `area`, see bench_fill_init(); and `interval`, how
- * many microseconds it sleeps before it writes a buffer, like a live source. */
+/* @params has these fields: `caps`; `own-pool`, whether the source uses a pool
+ * of ordinary memory, and not that of the next element; `touch`, what it does
+ * to a buffer: write (every byte), readwrite (it reads every cache line back,
+ * too) or nothing; `area`, see bench_fill_init(); and `interval`, how many
+ * microseconds it sleeps before it writes a buffer, like a live source. */
 struct _BenchSource {
   GstPushSrc parent;
 
@@ -143,8 +131,6 @@ replace_pools (GstBaseSrc *src, GstQuery *query)
   gst_object_unref (pool);
 }
 
-/* The pool has several buffers. A single buffer would stay in the processor's
- * cache, which does not happen in a real pipeline. */
 static gboolean
 bench_source_decide_allocation (GstBaseSrc *src, GstQuery *query)
 {
@@ -156,7 +142,7 @@ bench_source_decide_allocation (GstBaseSrc *src, GstQuery *query)
       || gst_query_get_n_allocation_pools (query) == 0)
     replace_pools (src, query);
   gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
-  min = MAX (min, MIN (get_param (self, "buffers"), MAX_BUFFERS));
+  min = MAX (min, BENCH_BUFFERS);
   if (max > 0)
     min = MIN (min, max);
   gst_query_set_nth_allocation_pool (query, 0, pool, size, min, max);
@@ -214,9 +200,7 @@ bench_source_set_property (
   self->writes = g_strcmp0 (touch, "nothing") != 0;
   self->reads = g_strcmp0 (touch, "readwrite") == 0;
   bench_fill_clear (&self->writer);
-  bench_fill_init (&self->writer,
-      gst_structure_get_string (self->params, "fill"),
-      get_param (self, "area"));
+  bench_fill_init (&self->writer, get_param (self, "area"));
 }
 
 static void

@@ -16,6 +16,7 @@ import datetime
 import json
 import os
 import platform
+import re
 import sys
 
 # The modules and the helper are in a folder below this program's (in a build), or
@@ -32,7 +33,6 @@ import bench_measure  # noqa: E402
 import bench_report  # noqa: E402
 
 VERSION = "@VERSION@"
-EXIT_USAGE = 2
 END = """
 The tables have medians. JSON has the extremes, too. Ratios are those of samples
 of the same repetition.
@@ -44,11 +44,6 @@ Exit status: 0 if the measurements were made (the tables show the errors of sing
 ones), 1 if there is no device or no output can be written, 2 if the arguments are
 wrong.
 """
-
-
-class Parser(argparse.ArgumentParser):
-    def error(self, message):
-        self.exit(EXIT_USAGE, f"vkgdr-bench: {message}\nSee vkgdr-bench --help.\n")
 
 
 def number(kind, low, high):
@@ -70,7 +65,7 @@ def sections(text):
 
 
 def parse_options():
-    parser = Parser(
+    parser = argparse.ArgumentParser(
         prog="vkgdr-bench", description=__doc__, epilog=END,
         usage="vkgdr-bench [OPTION…] [memory | pipelines | all | compare PIPELINE…]",
         formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
@@ -78,9 +73,7 @@ def parse_options():
     add("what", nargs="?", default="all", choices=("memory", "pipelines", "all", "compare"),
         help=argparse.SUPPRESS)
     add("compare", nargs="*", help=argparse.SUPPRESS)
-    form = parser.add_mutually_exclusive_group().add_argument
-    form("--json", action="store_true", help="write JSON instead of tables")
-    form("--markdown", action="store_true", help="write the tables in Markdown")
+    add("--json", action="store_true", help="write JSON instead of tables in Markdown")
     add("--save", metavar="FILE.json", help="also write JSON to a file, for vkgdr-plot")
     add("--repeat", type=number(int, 1, 1000), metavar="N",
         help="repetitions of each measurement (5; with --quick 1)")
@@ -88,11 +81,9 @@ def parse_options():
         help="time of a pipeline's measurement; a copy takes a 20th of it (1; with --quick 0.1)")
     add("--device", type=number(int, -1, 1000), default=-1, metavar="N",
         help="CUDA device (-1: CUDA_DEVICE, or the first that works)")
-    add("--buffers", type=number(int, 1, 16), default=4, metavar="N",
-        help="smallest number of buffers of a source (4)")
-    add("--fill", choices=("memset", "copy", "uncached"), metavar="HOW",
-        help="how sources write: memset, copy (of a pattern) or uncached (copies of a large"
-        " area) (several streams: uncached, others: memset)")
+    add("--fill", choices=("memset", "uncached"), metavar="HOW",
+        help="how sources write: memset, or uncached (copies of a large area)"
+        " (several streams: uncached, others: memset)")
     add("--section", type=sections, default=bench_cases.SECTIONS, metavar="NAME[,NAME]",
         help="only measure pipelines of these sections: " + ", ".join(bench_cases.SECTIONS))
     add("--consumer-prefix", metavar="COMMAND", default="",
@@ -129,20 +120,13 @@ def measure(measurer, cases, repeat):
     show_progress()
 
 
-def describe_cpu():
-    with contextlib.suppress(OSError):
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            for line in file:
-                if line.startswith("model name"):
-                    return line.split(":", 1)[1].strip()
-    return platform.machine()
-
-
-def describe_machine(hello):
-    version = hello["machine"].get("cuda-driver-version", 0)
-    return {**hello["machine"], "cuda-driver": f"{version // 1000}.{version % 1000 // 10}",
-            "cudaupload": hello["peers"].get("cudaupload", "not installed"),
-            "cpu": describe_cpu(), "cpus": os.cpu_count(),
+def describe_machine(machine):
+    """What the helper says about the device, and the computer."""
+    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        cpu = re.search(r"^model name\s*: (.*)", file.read(), re.M)
+    version = machine.get("cuda-driver-version", 0)
+    return {**machine, "cuda-driver": f"{version // 1000}.{version % 1000 // 10}",
+            "cpu": cpu[1] if cpu else platform.machine(), "cpus": os.cpu_count(),
             "kernel": f"{platform.system()} {platform.release()}",
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
 
@@ -151,32 +135,25 @@ def run(options):
     # If the file cannot be written, nothing is measured.
     save = open(options.save, "a", encoding="utf-8") if options.save else None
     measurer = bench_measure.Measurer(options, FOLDER)
+    machine = describe_machine(measurer.machine)
     copies, cases = [], []
     if options.what in ("memory", "all"):
-        copies = list(bench_cases.make_copies(options, measurer.hello["machine"]))
+        copies = list(bench_cases.make_copies(options.quick, machine))
     if options.compare:
         cases = [bench_cases.make_comparison(options.compare)]
     elif options.what != "memory":
-        cases = bench_cases.Maker(options, measurer.hello).make_all(options.section)
+        cases = bench_cases.make_cases(options, machine["device"], options.section)
     measure(measurer, copies + cases, options.repeat)
     measurer.helper.communicate()
-    results = bench_report.describe(VERSION, describe_machine(measurer.hello), options, copies,
-                                    cases)
+    results = bench_report.describe(VERSION, machine, options, copies, cases)
     text = json.dumps(results, indent=2, ensure_ascii=False) + "\n"
     if save:
         save.truncate(0)
         save.write(text)
         save.close()
-    try:
-        if options.json:
-            sys.stdout.write(text)
-        else:
-            bench_report.print_tables(results, options.markdown)
-        sys.stdout.flush()
-    except OSError as error:
-        # Otherwise Python tries to write the rest at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise OSError(f"standard output: {error}") from error
+    # After an error, Python would write the rest of sys.stdout once more at its end.
+    with open(sys.stdout.fileno(), "w", closefd=False, encoding="utf-8") as output:
+        output.write(text if options.json else bench_report.format_tables(results))
 
 
 def main():
