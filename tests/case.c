@@ -96,6 +96,46 @@ make_suite (const char *name)
   return suite;
 }
 
+guint8
+test_pattern (gsize i, guint seed)
+{
+  return (guint8) ((i * 2654435761u + seed * 40503u) >> 11);
+}
+
+void
+test_fill (guint8 *data, gsize size, guint seed)
+{
+  gsize i;
+
+  for (i = 0; i < size; i++)
+    data[i] = test_pattern (i, seed);
+}
+
+gboolean
+test_matches (const guint8 *data, gsize size, guint seed)
+{
+  gsize i = 0;
+
+  while (i < size && data[i] == test_pattern (i, seed))
+    i++;
+  if (i < size)
+    g_debug ("byte %" G_GSIZE_FORMAT " is %02x, not %02x", i, data[i],
+        test_pattern (i, seed));
+  return i == size;
+}
+
+guint
+test_count_fds (void)
+{
+  GDir *dir = g_dir_open ("/proc/self/fd", 0, NULL);
+  guint n = 0;
+
+  while (g_dir_read_name (dir))
+    n++;
+  g_dir_close (dir);
+  return n;
+}
+
 int
 test_main (int argc, char **argv)
 {

@@ -90,6 +90,17 @@ int test_run_suite (int argc, char **argv, Suite *(*make) (const char *name));
  * names, or all. */
 int test_main (int argc, char **argv);
 
+/* --- for the tests ------------------------------------------------------- */
+
+/* Returns the byte at @i of pattern number @seed; writes such bytes, or returns
+ * whether these are. */
+guint8 test_pattern (gsize i, guint seed);
+void test_fill (guint8 *data, gsize size, guint seed);
+gboolean test_matches (const guint8 *data, gsize size, guint seed);
+
+/* Returns the number of open file descriptors of this process. */
+guint test_count_fds (void);
+
 G_END_DECLS
 
 #endif /* __TEST_CASE_H__ */

@@ -3,11 +3,15 @@
  * ipc-clients.c: tests of frames of vkgdripcsink in other processes, which may
  * be killed
  *
+ * Another process is this program, started again.
+ *
  * VKGDR_TEST_KILLS in the environment is the number of clients that are killed,
  * at least 8.
  */
 
+#include <gio/gio.h>
 #include <signal.h>
+#include <string.h>
 
 #include "ipc-process.h"
 
@@ -24,6 +28,90 @@
  * pool must not grow then. */
 #define BUFFERS "32"
 
+/* In the environment of another process: the socket, and how long it uses each
+ * frame, in microseconds. */
+#define PATH "TEST_IPC_PATH"
+#define DELAY "TEST_IPC_DELAY"
+
+/* --- in the other process ------------------------------------------------ */
+
+/* Ends the process unless each frame is whole, and comes after the one before
+ * it, and EOS after the last. Prints a line at the first frame. */
+static int
+be_client (const gchar *path)
+{
+  g_autofree gchar *text = g_strdup_printf (
+      "vkgdripcsrc socket-path=%s ! appsink name=sink sync=false max-buffers=1",
+      path);
+  GstElement *pipeline = gst_parse_launch (text, NULL);
+  GstAppSink *sink =
+      GST_APP_SINK (gst_bin_get_by_name (GST_BIN (pipeline), "sink"));
+  gulong delay = g_ascii_strtoull (g_getenv (DELAY), NULL, 10);
+  GstClockTime expected = GST_CLOCK_TIME_NONE;
+  GstSample *sample;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  while ((sample = gst_app_sink_pull_sample (sink))) {
+    GstBuffer *buffer = gst_sample_get_buffer (sample);
+    gboolean is_whole = test_ipc_is_whole (buffer);
+
+    g_usleep (delay);
+    if (!is_whole || !test_ipc_is_whole (buffer))
+      g_error ("the frame %" G_GUINT64_FORMAT " is not whole",
+          GST_BUFFER_PTS (buffer));
+    if (!GST_CLOCK_TIME_IS_VALID (expected))
+      g_print ("first\n");
+    else if (GST_BUFFER_PTS (buffer) != expected)
+      g_error ("another frame than %" G_GUINT64_FORMAT, expected);
+    expected = GST_BUFFER_PTS (buffer) + GST_MSECOND;
+    gst_sample_unref (sample);
+  }
+  if (gst_bus_timed_pop_filtered (
+          GST_ELEMENT_BUS (pipeline), GST_SECOND / 10, GST_MESSAGE_ERROR))
+    g_error ("no EOS has come");
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  return 0;
+}
+
+int
+main (int argc, char **argv)
+{
+  const gchar *path = g_getenv (PATH);
+
+  if (!path)
+    return test_main (argc, argv);
+  gst_init (&argc, &argv);
+  return be_client (path);
+}
+
+/* --- in the test --------------------------------------------------------- */
+
+/* Starts a process that is a client of test_ipc_path, and that uses each frame
+ * for @delay microseconds. */
+static GSubprocess *
+start_client (const gchar *delay)
+{
+  GSubprocess *process;
+
+  g_setenv (PATH, test_ipc_path, TRUE);
+  g_setenv (DELAY, delay, TRUE);
+  process = g_subprocess_new (
+      G_SUBPROCESS_FLAGS_STDOUT_PIPE, NULL, "/proc/self/exe", NULL);
+  fail_unless (process != NULL);
+  return process;
+}
+
+/* Waits until a client has got its first frame. */
+static void
+wait_for_first_frame (GSubprocess *process)
+{
+  gchar line[6] = "";
+
+  g_input_stream_read_all (g_subprocess_get_stdout_pipe (process), line,
+      sizeof (line), NULL, NULL, NULL);
+  fail_unless (strncmp (line, "first\n", sizeof (line)) == 0);
+}
+
 TEST_REQUIRE (test_ipc_require_window);
 
 TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
@@ -39,7 +127,7 @@ TEST (all_frames)
   guint i;
 
   for (i = 0; i < CLIENTS; i++)
-    processes[i] = test_ipc_start (0);
+    processes[i] = start_client ("0");
   pipeline = test_ipc_new_server (
       "testframes buffers=16 num-buffers=" G_STRINGIFY (FRAMES),
       "leaky=no max-buffers=8 sync=false");
@@ -65,7 +153,7 @@ kill_client (GSubprocess *victim, guint number)
   if (number % 3 == 0)
     g_usleep (number * 7 % 200 * 1000);
   else
-    test_ipc_wait_first (victim);
+    wait_for_first_frame (victim);
   if (number % 3 == 1) {
     g_subprocess_send_signal (victim, SIGSTOP);
     g_usleep (20 * 1000);
@@ -83,7 +171,7 @@ TEST (killed_clients)
   GstElement *pipeline = test_ipc_new_server ("testframes buffers=" BUFFERS,
       "leaky=no max-buffers=8 wait-for-connection=true");
   GstElement *ipc = test_find (pipeline, "ipc");
-  g_autoptr (GSubprocess) client = test_ipc_start (0);
+  g_autoptr (GSubprocess) client = start_client ("0");
   GSubprocess *victims[GROUP];
   const gchar *kills = g_getenv ("VKGDR_TEST_KILLS");
   guint n = g_ascii_strtoull (kills ? kills : KILLS, NULL, 10);
@@ -91,14 +179,14 @@ TEST (killed_clients)
   guint fds = 0, i, k;
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  test_ipc_wait_first (client);
+  wait_for_first_frame (client);
   for (i = 0; i < n; i += GROUP) {
     if (i == GROUP) {
       fds = test_count_fds ();
       bytes = gst_vkgdr_allocator_get_managed_bytes (allocator);
     }
     for (k = 0; k < GROUP; k++)
-      victims[k] = test_ipc_start (20000);
+      victims[k] = start_client ("20000");
     for (k = 0; k < GROUP; k++)
       kill_client (victims[k], i + k);
     test_ipc_wait_clients (ipc, 1);

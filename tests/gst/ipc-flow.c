@@ -52,10 +52,11 @@ TEST (leaky_no_stops)
   test_ipc_run ("pushed 2");
 }
 
-/* A client that has stopped, but keeps frames, does not block the server. */
+/* A client that has stopped, but keeps frames, is connected as long as it has
+ * them. It gets no others, and does not block the server. */
 TEST_STEPS (leaky_no_and_kept_frames,
     "begin leaky=no max-buffers=2; push 0-1; keep 0-1; disconnect;"
-    "push 2-9; is frames-sent 2; drop; clients 0");
+    "push 2-9; is frames-sent 2; clients 1; drop; clients 0");
 
 TEST_STEPS (wait_for_connection,
     "serve wait-for-connection=true; push-all 2; blocks-after 0;"
@@ -182,21 +183,8 @@ TEST (events_while_stopping)
   g_thread_join (thread);
 }
 
-/* The client is connected as long as it has its frame, but gets no others. */
-TEST (frames_outlive_elements)
-{
-  guint64 sent;
-  guint i = 3;
-
-  test_ipc_run ("begin; push 1-2; keep 1; disconnect");
-  do {
-    sent = test_stat (test_sink->element, "frames-sent");
-    test_ipc_run ("push %u", i++);
-    fail_unless (i < 100000, "frames are still sent");
-  } while (test_stat (test_sink->element, "frames-sent") != sent);
-  test_ipc_run ("push %u-%u; is frames-sent %u; clients 1; stop; drop", i,
-      i + 3, (guint) sent);
-}
+TEST_STEPS (
+    frames_outlive_elements, "begin; push 1-2; keep 1; disconnect; stop; drop");
 
 /* A client that polls can be stopped while it looks for the next frame. */
 TEST_STEPS (busy_poll,

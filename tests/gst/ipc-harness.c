@@ -340,7 +340,7 @@ STEP ("get", get_event)
   g_autoptr (GstCaps) expected = NULL;
   GstCaps *caps;
 
-  if (!is_caps || !to->words[1][0])
+  if (!to->words[1][0])
     return;
   gst_event_parse_caps (event, &caps);
   expected = gst_caps_from_string (strchr (to->text, ' ') + 1);
@@ -351,14 +351,14 @@ STEP ("get", get_event)
 /* The newest tags that the client has pushed with this scope count. */
 STEP ("tagged", assert_tagged)
 {
-  g_autoptr (GstPad) pad =
-      gst_element_get_static_pad (test_src->element, "src");
   g_autofree gchar *found = NULL;
   GstTagList *tags;
   GstEvent *event;
   guint i;
 
-  for (i = 0; (event = gst_pad_get_sticky_event (pad, GST_EVENT_TAG, i)); i++) {
+  for (i = 0;
+       (event = gst_pad_get_sticky_event (test_src->sinkpad, GST_EVENT_TAG, i));
+       i++) {
     gst_event_parse_tag (event, &tags);
     if (gst_tag_list_get_scope (tags) == get_scope (to)) {
       g_clear_pointer (&found, g_free);

@@ -1,26 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ipc-process.h: servers of vkgdripcsink, and clients in other processes
- *
- * Another process is this program, started again.
+ * ipc-process.h: what all tests of vkgdripcsink and vkgdripcsrc share
  */
 
 #ifndef __TEST_IPC_PROCESS_H__
 #define __TEST_IPC_PROCESS_H__
 
-#include <gio/gio.h>
-
 #include "util.h"
 
 G_BEGIN_DECLS
-
-/* Starts a process that is a client of test_ipc_path, and that uses each frame
- * for @delay microseconds. It exits with 0 if all its frames were whole and
- * without a gap, and ended with EOS. */
-GSubprocess *test_ipc_start (guint delay);
-
-/* Waits until a client has got its first frame. */
-void test_ipc_wait_first (GSubprocess *process);
 
 /* For TEST_REQUIRE: skips the program if memory of the device cannot be
  * exported. */

@@ -328,36 +328,6 @@ test_device_bytes (GstMemory *memory)
   return data;
 }
 
-guint8
-test_pattern (gsize i, guint seed)
-{
-  return (guint8) ((i * 2654435761u + seed * 40503u) >> 11);
-}
-
-void
-test_fill (guint8 *data, gsize size, guint seed)
-{
-  gsize i;
-
-  for (i = 0; i < size; i++)
-    data[i] = test_pattern (i, seed);
-}
-
-gboolean
-test_matches (const guint8 *data, gsize size, guint seed)
-{
-  gsize i;
-
-  for (i = 0; i < size; i++) {
-    if (data[i] != test_pattern (i, seed)) {
-      GST_ERROR ("byte %" G_GSIZE_FORMAT " is %02x, not %02x", i, data[i],
-          test_pattern (i, seed));
-      return FALSE;
-    }
-  }
-  return TRUE;
-}
-
 void
 test_write (GstMemory *memory, guint seed)
 {
@@ -402,18 +372,6 @@ test_assert_says (GError *error, const gchar *parts)
   fail_unless (error != NULL, "there is no error, instead of: %s", parts);
   test_assert_contains (error->message, parts);
   g_error_free (error);
-}
-
-guint
-test_count_fds (void)
-{
-  GDir *dir = g_dir_open ("/proc/self/fd", 0, NULL);
-  guint n = 0;
-
-  while (g_dir_read_name (dir))
-    n++;
-  g_dir_close (dir);
-  return n;
 }
 
 void

@@ -138,14 +138,6 @@ guint8 *test_buffer_bytes (GstBuffer *buffer, gsize *size);
  * test_contains ()). Frees it. */
 void test_assert_says (GError *error, const gchar *parts);
 
-/* Returns the byte at @i of pattern number @seed. */
-guint8 test_pattern (gsize i, guint seed);
-void test_fill (guint8 *data, gsize size, guint seed);
-gboolean test_matches (const guint8 *data, gsize size, guint seed);
-
-/* Returns the number of open file descriptors of this process. */
-guint test_count_fds (void);
-
 /* Fails the test unless the number of open file descriptors falls to @expected
  * or less. A thread that has just ended may close its descriptors a moment
  * later. */

@@ -29,38 +29,34 @@ OPTIONS = [
 os.environ["CCACHE_NOHASHDIR"] = "1"
 
 
-def run(*command, **keywords):
-    result = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **keywords
-    )
-    if result.returncode != 0:
-        raise AssertionError(f"{' '.join(command)}\n{result.stdout}")
-    return result.stdout
+def run(*command):
+    subprocess.run(command, check=True)
+
+
+def output_of(*command):
+    return subprocess.check_output(command, text=True)
 
 
 class Subproject(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.folder)
-        self.project = os.path.join(self.folder, "project")
-        self.build = os.path.join(self.folder, "build")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.project = os.path.join(folder.name, "project")
+        self.build = os.path.join(folder.name, "build")
+
+    def test_program(self):
         shutil.copytree(PROJECT, self.project)
         os.mkdir(os.path.join(self.project, "subprojects"))
         os.symlink(SOURCE, os.path.join(self.project, "subprojects", "gst-vkgdr"))
-
-    def test_program(self):
         # Only the fallback is used, because gst-vkgdr may be installed on this system.
-        run(
-            "meson", "setup", "--wrap-mode=default",
-            "--force-fallback-for=vkgdr,gstreamer-vkgdr-1.0",
-            *OPTIONS, self.build, self.project,
-        )  # fmt: skip
+        run("meson", "setup", "--wrap-mode=default",
+            "--force-fallback-for=vkgdr,gstreamer-vkgdr-1.0", *OPTIONS, self.build, self.project)
         run("ninja", "-C", self.build, "program")
-        self.assertRegex(run(os.path.join(self.build, "program")), r"^device \d+\n$")
+        self.assertRegex(output_of(os.path.join(self.build, "program")), r"^device \d+\n$")
 
     def test_without_gstreamer(self):
         run("meson", "setup", "-Dgstreamer=disabled", "-Dsoftcuda=disabled", self.build, SOURCE)
-        plan = json.loads(run("meson", "introspect", "--install-plan", self.build))
+        plan = json.loads(output_of("meson", "introspect", "--install-plan", self.build))
         headers = {os.path.basename(name) for name in plan["headers"]}
         self.assertEqual(headers, {"vkgdr.h", "frames.h", "kernel.h"})
 

@@ -621,7 +621,8 @@ TEST (hostile_client)
 {
   unsigned seed = get_number ("VKGDR_FUZZ_SEED", 1);
   unsigned cases = get_number ("VKGDR_FUZZ", 2000), i, j;
-  int witness, fds;
+  guint fds;
+  int witness;
   uint64_t data[16];
 
   serve (VKGDR_SERVER_LEAKY_DOWNSTREAM, 4);

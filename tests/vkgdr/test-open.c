@@ -88,12 +88,8 @@ TEST (is_described)
   ck_assert_int_eq (info.software, vkgdr_driver_is_software ());
   ck_assert_int_eq (
       strlen (info.pci_address) >= strlen ("0000:00:00.0"), !info.software);
-  if (cu->cuDeviceGetUuid_v2)
-    cu->cuDeviceGetUuid_v2 (&uuid, 0);
-  else
-    cu->cuDeviceGetUuid (&uuid, 0);
+  vkgdr_device_get_cuda_uuid (cu, 0, &uuid);
   ck_assert_mem_eq (info.uuid, uuid.bytes, 16);
-  ck_assert_uint_le (info.n_memory_types, VKGDR_MAX_MEMORY_TYPES);
   ck_assert_uint_lt (info.memory_type, info.n_memory_types);
   type = &info.memory_types[info.memory_type];
   ck_assert_uint_eq (type->flags & WINDOW_FLAGS, WINDOW_FLAGS);
@@ -246,29 +242,24 @@ TEST (device_of_vulkan)
 {
   const vkgdr_debug debug = { .bar = false };
   CUuuid uuid = { "another device!" };
-  PFN_vkCreateDevice create;
+  const vkgdr_cuda *cu;
   vkgdr_vk vk;
 
   if (!test_use_software_device ())
     return;
-  ck_assert_ptr_nonnull (vkgdr_driver_load ());
+  cu = vkgdr_driver_load ();
   ck_assert_int_eq (vkgdr_vk_init (&vk, &debug), VKGDR_OBSTACLE_NONE);
   ck_assert (!vkgdr_vk_choose_uuid (&vk, (uint8_t *) uuid.bytes));
   assert_error ("UUID", "616e6f7468657220646576696365", "llvmpipe",
       "mesa-vulkan-drivers");
-  ck_assert_int_eq (
-      vkgdr_driver_load ()->cuDeviceGetUuid (&uuid, 0), CUDA_SUCCESS);
+  cu->cuDeviceGetUuid (&uuid, 0);
   ck_assert (vkgdr_vk_choose_uuid (&vk, (uint8_t *) uuid.bytes));
 
   ck_assert_int_eq (prctl (PR_SET_TIMERSLACK, 123000UL), 0);
-  create = vk.CreateDevice;
   vk.CreateDevice = spy_create_device;
   ck_assert (!vkgdr_vk_create_device (&vk));
   assert_error ("VK_ERROR_DEVICE_LOST");
   ck_assert_int_eq (slack_in_driver, 200000000);
-  ck_assert_int_eq (prctl (PR_GET_TIMERSLACK), 123000);
-  vk.CreateDevice = create;
-  ck_assert (vkgdr_vk_create_device (&vk));
   ck_assert_int_eq (prctl (PR_GET_TIMERSLACK), 123000);
   vkgdr_vk_clear (&vk);
 }
@@ -323,44 +314,34 @@ TEST (words_are_read)
 TEST (a_full_window_says_how_full)
 {
   const size_t mega = 1 << 20;
-  vkgdr_memory_t a, b, c;
+  vkgdr_memory_t a, b;
   vkgdr_device_info info;
   vkgdr_t first, second;
 
   setenv ("VKGDR_DEBUG", "bar=16M", 1);
   first = test_open (0);
   second = test_open (0);
-  vkgdr_get_device_info (first, &info);
-  ck_assert_uint_eq (info.window_size, 16 * mega);
-  ck_assert_uint_eq (info.window_budget, 16 * mega);
-  ck_assert_uint_eq (info.window_usage, 0);
-
   a = test_alloc (first, 6 * mega);
   b = test_alloc (first, 4 * mega);
   ck_assert_ptr_null (vkgdr_memory_alloc (first, 6 * mega + 1, 0));
   assert_error ("6291457 bytes", "VK_ERROR_OUT_OF_DEVICE_MEMORY",
       "window has 16777216 bytes", "uses 10485760 in 2 allocations",
       "10485760 of at most 16777216", "Resizable BAR", "smaller pools");
-
   /* All handles share one window. */
   ck_assert_ptr_null (vkgdr_memory_alloc (second, 6 * mega + 1, 0));
   assert_error ("uses 0 in 0 allocations", "10485760 of at most 16777216");
-  c = test_alloc (second, 6 * mega);
-  vkgdr_get_device_info (second, &info);
-  ck_assert_uint_eq (info.allocated, 6 * mega);
-  ck_assert_uint_eq (info.window_usage, 16 * mega);
-  ck_assert_ptr_null (vkgdr_memory_alloc (second, 1, 0));
-
   vkgdr_memory_free (a);
+  vkgdr_get_device_info (first, &info);
+  ck_assert_uint_eq (info.window_size, 16 * mega);
+  ck_assert_uint_eq (info.window_budget, 16 * mega);
+  ck_assert_uint_eq (info.window_usage, 4 * mega);
+  ck_assert_uint_eq (info.allocated, 4 * mega);
   vkgdr_memory_free (b);
-  vkgdr_memory_free (c);
   /* An allocation that fails takes none of it. */
   test_fail_vulkan (second, "vkAllocateMemory");
   ck_assert_ptr_null (vkgdr_memory_alloc (second, 16 * mega, 0));
   test_fail_vulkan (second, NULL);
   vkgdr_memory_free (test_alloc (second, 16 * mega));
-  vkgdr_get_device_info (first, &info);
-  ck_assert_uint_eq (info.window_usage, 0);
   vkgdr_close (first);
   vkgdr_close (second);
 }

@@ -21,62 +21,48 @@
 
 TEST_REQUIRE (test_require_device);
 
-static void
-get_signals (void *data)
-{
-  pthread_sigmask (SIG_SETMASK, NULL, data);
-}
-
-TEST (signals_go_to_other_threads)
-{
-  vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
-  sigset_t blocked, before, after;
-
-  pthread_sigmask (SIG_SETMASK, NULL, &before);
-  vkgdr_vulkan_thread_run (thread, get_signals, &blocked);
-  ck_assert (sigismember (&blocked, SIGTERM));
-  ck_assert (sigismember (&blocked, SIGUSR1));
-  ck_assert (!sigismember (&blocked, SIGSEGV));
-  pthread_sigmask (SIG_SETMASK, NULL, &after);
-  ck_assert_int_eq (
-      sigismember (&before, SIGTERM), sigismember (&after, SIGTERM));
-  vkgdr_vulkan_thread_unref (thread);
-}
-
-/* --- devices ------------------------------------------------------------- */
-
-/* The system still lists a thread for a moment after pthread_join(). */
-static bool
-ends (const char *task)
-{
-  int i;
-
-  for (i = 0; i < 10000 && access (task, F_OK) == 0; i++)
-    usleep (1000);
-  return access (task, F_OK) != 0;
-}
+/* The task of the thread in /proc, and its blocked signals. */
+typedef struct {
+  char task[PATH_MAX];
+  sigset_t blocked;
+} Thread;
 
 static void
-tell_task (void *data)
+describe (void *data)
 {
-  snprintf (data, PATH_MAX, "/proc/self/task/%d", (int) gettid ());
+  Thread *self = data;
+
+  snprintf (
+      self->task, sizeof (self->task), "/proc/self/task/%d", (int) gettid ());
+  pthread_sigmask (SIG_SETMASK, NULL, &self->blocked);
 }
 
-/* All devices with a window share one thread. */
+/* All devices with a window share one thread. The application's signals go to
+ * its own threads. */
 TEST (it_lives_as_long_as_a_device)
 {
   vkgdr_t first = test_open (0), second = test_open (0), other;
-  char task[PATH_MAX];
+  sigset_t ours;
+  Thread thread;
+  int i;
 
   setenv ("VKGDR_DEBUG", "no-vulkan", 1);
   other = test_open (VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
   ck_assert_ptr_null (other->vulkan_thread);
   ck_assert_ptr_eq (first->vulkan_thread, second->vulkan_thread);
-  vkgdr_vulkan_thread_run (first->vulkan_thread, tell_task, task);
+  vkgdr_vulkan_thread_run (first->vulkan_thread, describe, &thread);
+  pthread_sigmask (SIG_SETMASK, NULL, &ours);
+  ck_assert (sigismember (&thread.blocked, SIGTERM));
+  ck_assert (sigismember (&thread.blocked, SIGUSR1));
+  ck_assert (!sigismember (&thread.blocked, SIGSEGV));
+  ck_assert (!sigismember (&ours, SIGTERM));
   vkgdr_close (first);
-  ck_assert_int_eq (access (task, F_OK), 0);
+  ck_assert_int_eq (access (thread.task, F_OK), 0);
   vkgdr_close (second);
-  ck_assert (ends (task));
+  /* The system still lists a thread for a moment after pthread_join(). */
+  for (i = 0; i < 10000 && access (thread.task, F_OK) == 0; i++)
+    usleep (1000);
+  ck_assert_int_ne (access (thread.task, F_OK), 0);
   vkgdr_close (other);
 }
 
@@ -84,55 +70,28 @@ static int n_calls; /* not atomic: the thread runs one call at a time */
 static vkgdr_vk real;
 static pthread_t application;
 
-/* NVIDIA's driver keeps data for each thread that calls Vulkan. The end of such
+/* The functions that are called after a device has been opened. */
+#define FUNCTIONS(X) \
+  X (AllocateMemory) \
+  X (FreeMemory) \
+  X (GetMemoryFdKHR) \
+  X (GetPhysicalDeviceMemoryProperties2) \
+  X (DestroyDevice)
+
+/* Checks the caller, and passes on as many arguments as the longest call has.
+ * NVIDIA's driver keeps data for each thread that calls Vulkan. The end of such
  * a thread can wait for ever, so no thread of the application may call
  * Vulkan. */
-static void
-check_caller (void)
-{
-  ck_assert_msg (!pthread_equal (pthread_self (), application),
-      "a thread of the application has called Vulkan");
-  n_calls++;
-}
-
-/* A function that checks its caller, and calls the real one. */
-#define SPY(result, function, parameters, arguments) \
-  static VKAPI_ATTR result VKAPI_CALL spy_##function parameters \
+#define SPY(function) \
+  static size_t spy_##function (size_t a, size_t b, size_t c, size_t d) \
   { \
-    check_caller (); \
-    return real.function arguments; \
+    ck_assert_msg (!pthread_equal (pthread_self (), application), \
+        "a thread of the application has called " #function); \
+    n_calls++; \
+    return ((size_t (*) (size_t, size_t, size_t, size_t)) ( \
+        void *) real.function) (a, b, c, d); \
   }
-
-SPY (VkResult, AllocateMemory,
-    (VkDevice device, const VkMemoryAllocateInfo *info,
-        const VkAllocationCallbacks *callbacks, VkDeviceMemory *memory),
-    (device, info, callbacks, memory))
-SPY (void, FreeMemory,
-    (VkDevice device, VkDeviceMemory memory,
-        const VkAllocationCallbacks *callbacks),
-    (device, memory, callbacks))
-SPY (VkResult, GetMemoryFdKHR,
-    (VkDevice device, const VkMemoryGetFdInfoKHR *info, int *fd),
-    (device, info, fd))
-SPY (void, GetPhysicalDeviceMemoryProperties2,
-    (VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties2 *properties),
-    (device, properties))
-SPY (void, DestroyDevice,
-    (VkDevice device, const VkAllocationCallbacks *callbacks),
-    (device, callbacks))
-
-static void
-replace_functions (vkgdr_t g)
-{
-  real = g->vk;
-  application = pthread_self ();
-  g->vk.AllocateMemory = spy_AllocateMemory;
-  g->vk.FreeMemory = spy_FreeMemory;
-  g->vk.GetMemoryFdKHR = spy_GetMemoryFdKHR;
-  g->vk.GetPhysicalDeviceMemoryProperties2 =
-      spy_GetPhysicalDeviceMemoryProperties2;
-  g->vk.DestroyDevice = spy_DestroyDevice;
-}
+FUNCTIONS (SPY)
 
 TEST (no_other_thread_calls_vulkan)
 {
@@ -142,11 +101,13 @@ TEST (no_other_thread_calls_vulkan)
   vkgdr_fd_info description;
   int fd;
 
-  replace_functions (g);
+  real = g->vk;
+  application = pthread_self ();
+#define REPLACE(function) *(void **) &g->vk.function = spy_##function;
+  FUNCTIONS (REPLACE)
   memory = test_alloc (g, SIZE);
   vkgdr_memory_describe_fd (memory, &description);
   fd = vkgdr_memory_get_fd (memory);
-  assert_no_error ();
   imported = vkgdr_memory_import_fd (g, fd, &description);
   assert_no_error ();
   vkgdr_get_device_info (g, &info);
@@ -160,32 +121,10 @@ TEST (no_other_thread_calls_vulkan)
 
 /* --- fork ---------------------------------------------------------------- */
 
-static void
-use_in_child (vkgdr_t g, vkgdr_memory_t memory)
-{
-  char task[PATH_MAX];
-#ifndef __SANITIZE_THREAD__ /* it does not support threads of such a child */
-  vkgdr_vulkan_thread *own = vkgdr_vulkan_thread_ref ();
-
-  if (!own || own == g->vulkan_thread)
-    _exit (1);
-#endif
-  if (vkgdr_vulkan_thread_run (g->vulkan_thread, tell_task, task)
-      || !strstr (vkgdr_error_peek (), "forked"))
-    _exit (2);
-  vkgdr_memory_free (memory);
-  vkgdr_close (g);
-#ifndef __SANITIZE_THREAD__
-  if (!vkgdr_vulkan_thread_run (own, tell_task, task))
-    _exit (3);
-  vkgdr_vulkan_thread_unref (own);
-#endif
-}
-
-/* A child does not wait for the thread, which it does not have. It can start
- * one of its own, and close a device of the parent. The child kills itself: at
- * a normal end, Valgrind would report memory that the parent's drivers have
- * allocated, and that the child cannot free. */
+/* A child does not wait for the thread, which it does not have, and can close a
+ * device of the parent. The child kills itself: at a normal end, Valgrind would
+ * report memory that the parent's drivers have allocated, and that the child
+ * cannot free. */
 TEST (a_child_can_close_a_device)
 {
   vkgdr_t g = test_open (0);
@@ -195,7 +134,13 @@ TEST (a_child_can_close_a_device)
 
   ck_assert_int_ge (pid, 0);
   if (pid == 0) {
-    use_in_child (g, memory);
+    Thread thread;
+
+    if (vkgdr_vulkan_thread_run (g->vulkan_thread, describe, &thread)
+        || !strstr (vkgdr_error_peek (), "forked"))
+      _exit (1);
+    vkgdr_memory_free (memory);
+    vkgdr_close (g);
     raise (SIGKILL);
   }
   ck_assert_int_eq (waitpid (pid, &status, 0), pid);

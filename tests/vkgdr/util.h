@@ -64,23 +64,10 @@ vkgdr_memory_t test_alloc (vkgdr_t g, size_t size);
  * error, which fails the test. */
 void test_run_threads (int n, void *(*function) (void *data), void *data);
 
-/* Calls @function @n times. Fails the test if this leaves file descriptors,
- * mappings or memory. The first ten calls fill caches of libraries and of the
+/* Calls @function @n times. Fails the test if this leaves file descriptors or
+ * memory. The first ten calls fill caches of libraries and of the
  * drivers, so they do not count. */
 void test_leaves_nothing (int n, void (*function) (void *data), void *data);
-
-/* Pattern number @seed. */
-uint8_t test_pattern (size_t i, unsigned int seed);
-void test_fill (uint8_t *bytes, size_t size, unsigned int seed);
-bool test_matches (const uint8_t *bytes, size_t size, unsigned int seed);
-
-/* Returns the number of open file descriptors of this process. */
-int test_count_fds (void);
-
-/* Returns the number of shared mappings of this process. A device's memory is
- * mapped in this way. Private mappings are not counted, because threads make
- * and remove them. */
-int test_count_maps (void);
 
 /* Fails the test unless the last error is NULL. */
 #define assert_no_error() test_assert_no_error (__FILE__, __LINE__)
