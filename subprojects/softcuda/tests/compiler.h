@@ -82,43 +82,30 @@ take_image (nvrtcProgram program)
 static inline CUmodule
 load_image (nvrtcProgram program)
 {
-  char *image = take_image (program);
+  g_autofree char *image = take_image (program);
   CUmodule module;
 
   ok (cu.cuModuleLoadData (&module, image));
-  g_free (image);
   return module;
 }
 
 static inline CUmodule
-build_text (const char *text)
+build (const char *source)
 {
   static const char *const options[] = { "--gpu-architecture=sm_90",
     "--std=c++17", "-default-device" };
   nvrtcProgram program;
   CUmodule module;
-  char *log;
+  g_autofree char *log = NULL;
   int result;
 
-  ck_assert_int_eq (create (&program, text, "test.cu", 0, NULL, NULL), 0);
+  ck_assert_int_eq (create (&program, source, "test.cu", 0, NULL, NULL), 0);
   result = compile (program, 3, options);
   log = read_log (program);
   ck_assert_msg (result == 0, "%d: %s", result, log);
   ck_assert_str_eq (log, "");
   module = load_image (program);
   ck_assert_int_eq (destroy (&program), 0);
-  g_free (log);
-  return module;
-}
-
-/* Compiles in the same way as cudafilter, with C linkage. */
-static inline CUmodule
-build (const char *source)
-{
-  char *wrapped = g_strdup_printf ("extern \"C\" {\n%s\n}\n", source);
-  CUmodule module = build_text (wrapped);
-
-  g_free (wrapped);
   return module;
 }
 
@@ -131,38 +118,64 @@ find (CUmodule module, const char *name)
   return function;
 }
 
-/* Runs the function with one-dimensional grids and blocks, and waits. */
+/* Runs the function with one-dimensional grids and blocks, and waits. The
+ * further arguments are the addresses of the kernel's. */
+#define run(function, grid, block, shared, ...) \
+  run_with (function, grid, block, shared, (void *[]){ __VA_ARGS__ })
+
 static inline CUresult
-run (CUfunction function, int grid, int block, int shared, void **params)
+run_with (CUfunction function, int grid, int block, int shared, void **params)
 {
   ok (cu.cuLaunchKernel (
       function, grid, 1, 1, block, 1, 1, shared, NULL, params, NULL));
   return cu.cuCtxSynchronize ();
 }
 
-static inline CUdeviceptr
-zeroed (size_t size)
+/* Runs the kernel "test" of a source. Returns its results, of this size. */
+static inline void *
+run_test (const char *source, int grid, int block, size_t size)
 {
-  CUdeviceptr pointer;
+  void *out = zeroed (size);
 
-  ok (cu.cuMemAlloc (&pointer, size));
-  ok (cu.cuMemsetD8 (pointer, 0, size));
-  ok (cu.cuCtxSynchronize ());
-  return pointer;
+  ok (run (find (build (source), "test"), grid, block, 0, &out));
+  return out;
 }
 
-/* Runs the kernel "test" of a source, which stores results of this size. */
-static inline void
-run_test (const char *source, int grid, int block, void *results, size_t size)
-{
-  CUmodule module = build_text (source);
-  CUdeviceptr out = zeroed (size);
-  void *params[] = { &out };
+/* An expression, and another one for the value that it must have in each thread
+ * i, which is lane t of its warp. The warp has so many lanes. */
+typedef struct {
+  const char *expression;
+  const char *expected;
+} Expectation;
 
-  ok (run (find (module, "test"), grid, block, 0, params));
-  ok (cu.cuMemcpyDtoH (results, out, size));
-  ok (cu.cuMemFree (out));
-  ok (cu.cuModuleUnload (module));
+/* Compiles all expressions in one kernel, behind the head. */
+#define check_values(head, table, block) \
+  check_table (head, table, G_N_ELEMENTS (table), block)
+
+static inline void
+check_table (const char *head, const Expectation *table, int n, int block)
+{
+  g_autoptr (GString) source = g_string_new (head);
+  double *values;
+
+  g_string_append (source, "extern \"C\" __global__ void test (double *out)\n"
+                           "{\n"
+                           "  const unsigned int all = 0xffffffffu;\n"
+                           "  int i = threadIdx.x, t = i % 32, lanes = min "
+                           "(32, blockDim.x + t - i);\n"
+                           "  out += i;\n");
+  for (int k = 0; k < n; k++)
+    g_string_append_printf (source,
+        "  out[%d] = (double) (%s);\n  out[%d] = (double) (%s);\n",
+        2 * k * block, table[k].expression, (2 * k + 1) * block,
+        table[k].expected);
+  g_string_append (source, "}\n");
+  values = run_test (source->str, 1, block, 2 * n * block * sizeof *values);
+  for (int k = 0; k < n; k++, values += 2 * block)
+    for (int i = 0; i < block; i++)
+      ck_assert_msg (values[i] == values[block + i],
+          "%s of thread %d is %.9g, not %.9g", table[k].expression, i,
+          values[i], values[block + i]);
 }
 
 #endif /* TEST_SOFTCUDA_COMPILER_H */

@@ -13,6 +13,9 @@
 #include "softcuda-check.h"
 #include "softcuda.h"
 
+/* The build file sets SOFTCUDA_MEMORY to this value. */
+#define LIMIT ((size_t) 64 << 20)
+
 static struct {
 #define FIELD(name, symbol, args) CUresult (*name) args;
   SOFTCUDA_FUNCTIONS (FIELD)
@@ -29,6 +32,7 @@ static unsigned long (*count_calls) (const char *name);
   } while (0)
 
 #define fails(call, error) ck_assert_int_eq (call, error)
+#define invalid(call) fails (call, CUDA_ERROR_INVALID_VALUE)
 
 static inline void *
 open_library (const char *name)
@@ -74,6 +78,18 @@ setup_context (void)
   ok (cu.cuInit (0));
   ok (cu.cuDevicePrimaryCtxRetain (&primary, 0));
   ok (cu.cuCtxPushCurrent (primary));
+}
+
+/* New memory, which the CPU can use at the same address. */
+static inline void *
+zeroed (size_t size)
+{
+  CUdeviceptr pointer;
+
+  ok (cu.cuMemAlloc (&pointer, size));
+  ok (cu.cuMemsetD8 (pointer, 0, size));
+  ok (cu.cuCtxSynchronize ());
+  return (void *) (uintptr_t) pointer;
 }
 
 static inline void

@@ -2,62 +2,56 @@
  *
  * gate.h: gates, which stop a stream until the test opens them
  *
- * gate_wait() is the host function that stops the stream. Gates use POSIX
- * locks, because ThreadSanitizer does not see the locks of GLib.
+ * gate_wait() is the host function that stops the stream. Gates use atomic
+ * variables, because ThreadSanitizer does not see the locks of GLib.
  */
 
 #ifndef TEST_SOFTCUDA_GATE_H
 #define TEST_SOFTCUDA_GATE_H
 
-#include <glib.h>
-#include <pthread.h>
+#include "driver.h"
 
 /* Time in which work would run if it were allowed to, in microseconds. */
 #define A_WHILE_US 20000
 
 typedef struct {
-  pthread_mutex_t lock;
-  pthread_cond_t cond;
-  gboolean reached;
-  gboolean open;
+  gint reached, open;
 } Gate;
 
 /* A gate that is closed. */
 #define GATE \
   { \
-    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, FALSE, FALSE \
+    FALSE, FALSE \
   }
+
+static inline void
+wait_until_true (gint *variable)
+{
+  while (!g_atomic_int_get (variable))
+    g_usleep (100);
+}
 
 static inline void
 gate_wait (void *data)
 {
   Gate *gate = data;
 
-  pthread_mutex_lock (&gate->lock);
-  gate->reached = TRUE;
-  pthread_cond_broadcast (&gate->cond);
-  while (!gate->open)
-    pthread_cond_wait (&gate->cond, &gate->lock);
-  pthread_mutex_unlock (&gate->lock);
-}
-
-/* Waits until a stream is at the gate. */
-static inline void
-gate_wait_until_reached (Gate *gate)
-{
-  pthread_mutex_lock (&gate->lock);
-  while (!gate->reached)
-    pthread_cond_wait (&gate->cond, &gate->lock);
-  pthread_mutex_unlock (&gate->lock);
+  g_atomic_int_set (&gate->reached, TRUE);
+  wait_until_true (&gate->open);
 }
 
 static inline void
 gate_open (Gate *gate)
 {
-  pthread_mutex_lock (&gate->lock);
-  gate->open = TRUE;
-  pthread_cond_broadcast (&gate->cond);
-  pthread_mutex_unlock (&gate->lock);
+  g_atomic_int_set (&gate->open, TRUE);
+}
+
+/* Waits until a call in another thread has begun to stop the stream. */
+static inline void
+wait_until_stopping (CUstream stream)
+{
+  while (cu.cuStreamQuery (stream) != CUDA_ERROR_INVALID_HANDLE)
+    g_usleep (1000);
 }
 
 #endif /* TEST_SOFTCUDA_GATE_H */

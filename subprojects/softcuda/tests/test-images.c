@@ -18,10 +18,6 @@
 #include "compiler.h"
 #include "image.h"
 
-/* The number of damaged images that are tried, and a time limit. */
-#define N_ROUNDS 1500
-#define SECONDS 15
-
 static CUresult (*load_file) (CUmodule *module, const char *path);
 
 static guint8 *image; /* a correct image */
@@ -33,6 +29,8 @@ make_image (void)
 {
   nvrtcProgram program;
 
+  if (image != NULL)
+    return;
   load_compiler ();
   ck_assert_int_eq (create (&program,
                         "extern \"C\" __global__ void fill (int *p)\n"
@@ -43,26 +41,16 @@ make_image (void)
   ck_assert_int_eq (image_size (program, &image_length), 0);
   image = (guint8 *) take_image (program);
   ck_assert_int_eq (destroy (&program), 0);
-}
-
-static void
-free_image (void)
-{
-  g_free (image);
-}
-
-static void
-setup_images (void)
-{
-  setup_context ();
   *(void **) &load_file =
       find_symbol (open_library ("libcuda.so.1"), "cuModuleLoad");
 }
 
+PREPARED_FIXTURE (make_image, setup_context, teardown_context);
+
 static CUresult
 load_as_file (const guint8 *bytes, size_t size)
 {
-  char *path = g_strdup_printf (
+  g_autofree char *path = g_strdup_printf (
       "%s/softcuda-image-%d.cubin", g_get_tmp_dir (), (int) getpid ());
   CUmodule module;
   CUresult result;
@@ -71,11 +59,9 @@ load_as_file (const guint8 *bytes, size_t size)
       g_file_set_contents (path, (const char *) bytes, (gssize) size, NULL));
   result = load_file (&module, path);
   g_unlink (path);
-  g_free (path);
   return result;
 }
 
-/* A page without access follows the last byte. */
 static CUresult
 load_as_memory (const guint8 *bytes, size_t size)
 {
@@ -106,7 +92,7 @@ refused (const guint8 *bytes, size_t size, const char *what, gint64 detail)
       "%s %" G_GINT64_FORMAT ": %d as memory", what, detail, as_memory);
 }
 
-START_TEST (test_good_image)
+TEST (good_image)
 {
   CUmodule module;
 
@@ -115,22 +101,23 @@ START_TEST (test_good_image)
   fails (load_file (&module, "/nonexistent/file"), CUDA_ERROR_FILE_NOT_FOUND);
   fails (load_file (&module, "/tmp"), CUDA_ERROR_INVALID_IMAGE);
   fails (load_file (&module, "/dev/zero"), CUDA_ERROR_INVALID_IMAGE);
-  fails (load_file (NULL, "/tmp"), CUDA_ERROR_INVALID_VALUE);
+  invalid (load_file (NULL, "/tmp"));
 }
-END_TEST;
 
-START_TEST (test_truncated)
+/* Valgrind reports that pages without access are passed to a system call. */
+#define TEST_DAMAGE(name) TEST_IF (name, !RUNNING_ON_VALGRIND)
+
+TEST_DAMAGE (truncated)
 {
   for (size_t size = 0; size < image_length; size += 1 + size / 50)
     refused (image, size, "cut off at", size);
   refused (image, image_length - 1, "cut off at", image_length - 1);
 }
-END_TEST;
 
-START_TEST (test_random_bytes)
+TEST_DAMAGE (random_bytes)
 {
   guint8 bytes[5000];
-  GRand *rand = g_rand_new_with_seed (13);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (13);
 
   for (int round = 0; round < 200; round++) {
     size_t size = g_rand_int_range (rand, 1, sizeof bytes);
@@ -142,88 +129,52 @@ START_TEST (test_random_bytes)
       memcpy (bytes, image, MIN (size, 40));
     refused (bytes, size, "random bytes, round", round);
   }
-  g_rand_free (rand);
 }
-END_TEST;
 
-/* Changes each field of the headers that contains an offset, a size or a number
- * of entries. */
-START_TEST (test_wild_offsets)
+/* The section headers are at the end of the image. With the last values, their
+ * end is beyond 64 bits, and wraps around to the end of the image. The checksum
+ * of the image is correct. */
+TEST_DAMAGE (wild_section_headers)
 {
-  static const guint64 wild[] = { 0, 1, 63, 0x1000, 0x7fffffffffff,
-    0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff };
-  guint8 *bytes = g_malloc (image_length);
+  const struct {
+    guint64 offset;
+    guint16 n, size;
+  } wild[] = { { 0, 1, 1 }, { 1, 1, 63 }, { image_length, 1, 1 },
+    { 0x7fffffffffff, 1, 64 }, { G_MAXINT64, 1, 64 },
+    { (guint64) 1 << 63, 1, 64 }, { G_MAXUINT64, 1, 1 }, { 64, 0xffff, 0xffff },
+    { image_length - (guint64) 0xffff * 0xffff, 0xffff, 0xffff } };
+  g_autofree guint8 *bytes = g_memdup2 (image, image_length);
   Elf64_Ehdr *header = (Elf64_Ehdr *) bytes;
 
   for (size_t i = 0; i < G_N_ELEMENTS (wild); i++) {
-    for (int field = 0; field < 6; field++) {
-      memcpy (bytes, image, image_length);
-      if (field == 0)
-        header->e_shoff = wild[i];
-      else if (field == 1)
-        header->e_phoff = wild[i];
-      else if (field == 2)
-        header->e_shnum = (guint16) wild[i];
-      else if (field == 3)
-        header->e_phnum = (guint16) ~wild[i];
-      else if (field == 4)
-        header->e_shentsize = (guint16) wild[i];
-      else
-        ((Elf64_Phdr *) (bytes + header->e_phoff))->p_offset = ~wild[i];
-      if (memcmp (bytes, image, image_length) != 0)
-        refused (bytes, image_length, "wild field", field);
-    }
+    header->e_shoff = wild[i].offset;
+    header->e_shnum = wild[i].n;
+    header->e_shentsize = wild[i].size;
+    sc_image_seal (bytes, image_length, bytes + SC_SEAL_OFFSET);
+    refused (bytes, image_length, "wild section headers", i);
   }
-  g_free (bytes);
 }
-END_TEST;
 
-/* With these fields, the end of the section headers is beyond 64 bits, and
- * wraps around to the end of the image. The checksum of the image is correct.
- */
-START_TEST (test_section_headers_that_wrap_around)
+/* Changes one bit, in every second round one of the first 1000 bytes. */
+TEST_DAMAGE (changed_bytes)
 {
-  guint8 *bytes = g_memdup2 (image, image_length);
-  Elf64_Ehdr *header = (Elf64_Ehdr *) bytes;
+  g_autofree guint8 *bytes = g_memdup2 (image, image_length);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (4711);
 
-  header->e_shnum = header->e_shentsize = 0xffff;
-  header->e_shoff = image_length - (guint64) 0xffff * 0xffff;
-  sc_image_seal (bytes, image_length, bytes + SC_SEAL_OFFSET);
-  refused (bytes, image_length, "size of the section headers", 0xffff);
-  g_free (bytes);
-}
-END_TEST;
+  for (int round = 0; round < 1500; round++) {
+    gsize at =
+        g_rand_int_range (rand, 20, round % 2 != 0 ? 1000 : image_length);
 
-/* Changes some bytes, except the number of the processor. */
-START_TEST (test_changed_bytes)
-{
-  guint8 *bytes = g_malloc (image_length);
-  GRand *rand = g_rand_new_with_seed (4711);
-  gint64 end = g_get_monotonic_time () + SECONDS * G_USEC_PER_SEC;
-  int round;
-
-  for (round = 0; round < N_ROUNDS && g_get_monotonic_time () < end; round++) {
-    int n = 1 + round % 4;
-
-    memcpy (bytes, image, image_length);
-    for (int i = 0; i < n; i++) {
-      gsize at = round % 2 == 0 ? g_rand_int_range (rand, 20, 1000)
-                                : g_rand_int_range (rand, 20, image_length);
-
-      bytes[at] ^= 1 << (round + i) % 8;
-      if (i > 0 && memcmp (bytes, image, image_length) == 0)
-        bytes[at] ^= 1 << (round + i) % 8;
-    }
-    refused (bytes, image_length, "changed bytes, round", round);
+    bytes[at] ^= 1 << round % 8;
+    refused (bytes, image_length, "changed byte", at);
+    bytes[at] = image[at];
   }
-  ck_assert_msg (round > 50, "%d rounds", round);
-  g_rand_free (rand);
-  g_free (bytes);
 }
-END_TEST;
 
-/* The linker takes one image, and gives it back. */
-START_TEST (test_link)
+/* ---- the linker ---- */
+
+/* It takes one image, and gives it back. */
+TEST (link)
 {
   CUlinkState state;
   CUmodule module;
@@ -231,7 +182,7 @@ START_TEST (test_link)
   size_t size;
 
   ok (cu.cuLinkCreate (0, NULL, NULL, &state));
-  fails (cu.cuLinkComplete (state, &linked, &size), CUDA_ERROR_INVALID_VALUE);
+  invalid (cu.cuLinkComplete (state, &linked, &size));
   fails (cu.cuLinkAddData (
              state, 1, image, image_length / 2, "half", 0, NULL, NULL),
       CUDA_ERROR_INVALID_IMAGE);
@@ -245,28 +196,3 @@ START_TEST (test_link)
   ok (cu.cuLinkDestroy (state));
   fails (cu.cuLinkDestroy (state), CUDA_ERROR_INVALID_HANDLE);
 }
-END_TEST;
-
-static Suite *
-softcuda_images_suite (void)
-{
-  Suite *s = suite_create ("softcuda-images");
-  TCase *tc = tcase_create ("images");
-
-  suite_add_tcase (s, tc);
-  tcase_add_unchecked_fixture (tc, make_image, free_image);
-  tcase_add_checked_fixture (tc, setup_images, teardown_context);
-  tcase_add_test (tc, test_link);
-  tcase_add_test (tc, test_good_image);
-  /* Valgrind reports that pages without access are passed to a system call. */
-  if (RUNNING_ON_VALGRIND)
-    return s;
-  tcase_add_test (tc, test_truncated);
-  tcase_add_test (tc, test_random_bytes);
-  tcase_add_test (tc, test_wild_offsets);
-  tcase_add_test (tc, test_section_headers_that_wrap_around);
-  tcase_add_test (tc, test_changed_bytes);
-  return s;
-}
-
-TEST_MAIN (softcuda_images);

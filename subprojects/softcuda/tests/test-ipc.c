@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * test-ipc.c: tests of memory that a process shares with another one
- *
- * The other process is this program, which is started again with other
- * variables in the environment.
  */
 
 #include <semaphore.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "driver.h"
 #include "gate.h"
 
 /* More than a page, and not a multiple of pages. */
 #define SIZE 10000
 
 #define LAZY CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
-
-/* The variable with the handle, in hexadecimal, for the other process. */
-#define VARIABLE "TEST_IPC_HANDLE"
 
 static CUdeviceptr
 new_memory (gsize size, guint8 value)
@@ -33,61 +28,61 @@ new_memory (gsize size, guint8 value)
 static void
 assert_bytes (CUdeviceptr pointer, gsize size, guint8 value)
 {
-  guint8 *bytes = g_malloc (size);
+  g_autofree guint8 *bytes = g_malloc (size);
   gsize i = 0;
 
   ok (cu.cuMemcpyDtoH (bytes, pointer, size));
   while (i < size && bytes[i] == value)
     i++;
   ck_assert_int_eq (i, size);
-  g_free (bytes);
 }
 
-/* Runs the test with this name in another process. Returns whether it
- * passed. */
-static gboolean
-passes_elsewhere (const gchar *test, const CUipcMemHandle *handle)
-{
-  gchar *argv[] = { g_file_read_link ("/proc/self/exe", NULL), NULL };
-  gchar **env = g_environ_setenv (g_get_environ (), "CK_RUN_CASE", test, TRUE);
-  GString *text = g_string_new (NULL);
-  GError *error = NULL;
-  gint status = -1;
+/* Another process, which gets a handle through a pipe. It was made before this
+ * process used the driver. */
+typedef struct {
+  pid_t process;
+  int input;
+} Other;
 
-  for (gsize i = 0; i < sizeof handle->reserved; i++)
-    g_string_append_printf (text, "%02x", (guint8) handle->reserved[i]);
-  env = g_environ_setenv (env, VARIABLE, text->str, TRUE);
-  ck_assert_msg (g_spawn_sync (NULL, argv, env, G_SPAWN_DEFAULT, NULL, NULL,
-                     NULL, NULL, &status, &error),
-      "%s", error ? error->message : "");
-  g_string_free (text, TRUE);
-  g_strfreev (env);
-  g_free (argv[0]);
-  return status == 0;
+static Other
+start_other (void (*test) (CUipcMemHandle handle))
+{
+  CUipcMemHandle handle;
+  Other other;
+  int ends[2];
+
+  ck_assert_int_eq (pipe (ends), 0);
+  other = (Other){ check_fork (), ends[1] };
+  if (other.process != 0)
+    return other;
+  ck_assert_int_eq (read (ends[0], &handle, sizeof handle), sizeof handle);
+  setup_context ();
+  test (handle);
+  exit (EXIT_SUCCESS);
+}
+
+/* Waits until the other process has passed its test. */
+static void
+run_other (const Other *other, const CUipcMemHandle *handle)
+{
+  int status;
+
+  ck_assert_int_eq (
+      write (other->input, handle, sizeof *handle), sizeof *handle);
+  ck_assert_int_eq (waitpid (other->process, &status, 0), other->process);
+  ck_assert_int_eq (status, 0);
 }
 
 /* ---- in the other process ---- */
 
-static CUipcMemHandle
-given_handle (void)
-{
-  const gchar *text = g_getenv (VARIABLE);
-  CUipcMemHandle handle;
-
-  ck_assert_int_eq (strlen (text), 2 * sizeof handle.reserved);
-  for (gsize i = 0; i < sizeof handle.reserved; i++)
-    handle.reserved[i] = g_ascii_xdigit_value (text[2 * i]) * 16
-                         + g_ascii_xdigit_value (text[2 * i + 1]);
-  return handle;
-}
-
-START_TEST (other_reads_and_writes)
+static void
+other_reads_and_writes (CUipcMemHandle handle)
 {
   CUdeviceptr pointer, start;
   CUcontext context;
   size_t size;
 
-  ok (cu.cuIpcOpenMemHandle (&pointer, given_handle (), LAZY));
+  ok (cu.cuIpcOpenMemHandle (&pointer, handle, LAZY));
   assert_bytes (pointer, SIZE, 7);
   ok (cu.cuMemsetD8 (pointer, 9, SIZE));
   ok (cu.cuMemGetAddressRange (&start, &size, pointer + 100));
@@ -96,15 +91,14 @@ START_TEST (other_reads_and_writes)
   ok (cu.cuPointerGetAttribute (
       &context, CU_POINTER_ATTRIBUTE_CONTEXT, pointer));
   ck_assert (context == primary);
-  fails (cu.cuMemFree (pointer), CUDA_ERROR_INVALID_VALUE);
+  invalid (cu.cuMemFree (pointer));
   ok (cu.cuIpcCloseMemHandle (pointer));
-  fails (cu.cuMemsetD8 (pointer, 9, SIZE), CUDA_ERROR_INVALID_VALUE);
+  invalid (cu.cuMemsetD8 (pointer, 9, SIZE));
 }
-END_TEST;
 
-START_TEST (other_opens_twice)
+static void
+other_opens_twice (CUipcMemHandle handle)
 {
-  CUipcMemHandle handle = given_handle ();
   CUdeviceptr one, same;
   CUcontext another;
 
@@ -118,90 +112,85 @@ START_TEST (other_opens_twice)
   ok (cu.cuIpcCloseMemHandle (one));
   assert_bytes (one, SIZE, 7);
   ok (cu.cuIpcCloseMemHandle (one));
-  fails (cu.cuIpcCloseMemHandle (one), CUDA_ERROR_INVALID_VALUE);
+  invalid (cu.cuIpcCloseMemHandle (one));
 }
-END_TEST;
 
-START_TEST (other_is_too_late)
+static void
+other_is_too_late (CUipcMemHandle handle)
 {
   CUdeviceptr pointer;
 
-  fails (cu.cuIpcOpenMemHandle (&pointer, given_handle (), LAZY),
-      CUDA_ERROR_INVALID_VALUE);
+  invalid (cu.cuIpcOpenMemHandle (&pointer, handle, LAZY));
 }
-END_TEST;
 
-START_TEST (other_ends_with_its_context)
+static void
+other_ends_with_its_context (CUipcMemHandle handle)
 {
-  CUipcMemHandle handle = given_handle ();
   CUdeviceptr pointer;
   CUcontext another;
 
   ok (cu.cuCtxCreate (&another, 0, 0));
   ok (cu.cuIpcOpenMemHandle (&pointer, handle, LAZY));
   ok (cu.cuCtxDestroy (another));
-  fails (cu.cuIpcCloseMemHandle (pointer), CUDA_ERROR_INVALID_VALUE);
+  invalid (cu.cuIpcCloseMemHandle (pointer));
 }
-END_TEST;
 
 /* ---- in this process ---- */
 
-START_TEST (test_two_processes)
+FIXTURE (NULL, teardown_context);
+
+TEST (two_processes)
 {
-  CUdeviceptr pointer = new_memory (SIZE, 7);
+  Other others[] = { start_other (other_opens_twice),
+    start_other (other_ends_with_its_context),
+    start_other (other_reads_and_writes) };
+  CUdeviceptr pointer;
   CUipcMemHandle handle;
 
+  setup_context ();
+  pointer = new_memory (SIZE, 7);
   ok (cu.cuIpcGetMemHandle (&handle, pointer));
   assert_bytes (pointer, SIZE, 7); /* other pages replace the ones that were
                                     * mapped here */
-  ck_assert (passes_elsewhere ("other_reads_and_writes", &handle));
+  for (int i = 0; i < 3; i++)
+    run_other (&others[i], &handle);
   assert_bytes (pointer, SIZE, 9);
 }
-END_TEST;
 
-START_TEST (test_counted)
+TEST (handles)
 {
-  CUdeviceptr pointer = new_memory (SIZE, 7);
-  CUipcMemHandle handle;
-
-  ok (cu.cuIpcGetMemHandle (&handle, pointer));
-  ck_assert (passes_elsewhere ("other_opens_twice", &handle));
-  ck_assert (passes_elsewhere ("other_ends_with_its_context", &handle));
-}
-END_TEST;
-
-START_TEST (test_handles)
-{
-  CUdeviceptr pointer = new_memory (SIZE, 7), opened;
+  Other other = start_other (other_is_too_late);
+  CUdeviceptr pointer, opened;
   CUipcMemHandle handle, same;
 
+  setup_context ();
+  pointer = new_memory (SIZE, 7);
   ok (cu.cuIpcGetMemHandle (&handle, pointer));
   ok (cu.cuIpcGetMemHandle (&same, pointer + 5000));
-  ck_assert (memcmp (&handle, &same, sizeof handle) == 0);
+  ck_assert_mem_eq (&handle, &same, sizeof handle);
   fails (cu.cuIpcOpenMemHandle (&opened, handle, LAZY),
       CUDA_ERROR_INVALID_CONTEXT);
-  fails (cu.cuIpcOpenMemHandle (&opened, handle, 0), CUDA_ERROR_INVALID_VALUE);
+  invalid (cu.cuIpcOpenMemHandle (&opened, handle, 0));
   memset (&same, 1, sizeof same);
-  fails (cu.cuIpcOpenMemHandle (&opened, same, LAZY), CUDA_ERROR_INVALID_VALUE);
-  fails (cu.cuIpcCloseMemHandle (pointer), CUDA_ERROR_INVALID_VALUE);
+  invalid (cu.cuIpcOpenMemHandle (&opened, same, LAZY));
+  invalid (cu.cuIpcCloseMemHandle (pointer));
   ok (cu.cuMemFree (pointer));
-  ck_assert (passes_elsewhere ("other_is_too_late", &handle));
+  run_other (&other, &handle);
 }
-END_TEST;
 
-START_TEST (test_no_handle)
+FIXTURE (setup_context, teardown_context);
+
+TEST (no_handle)
 {
   CUdeviceptr small = new_memory (512, 0);
   CUipcMemHandle handle;
   void *host;
 
   ok (cu.cuMemHostAlloc (&host, SIZE, 0));
-  fails (cu.cuIpcGetMemHandle (&handle, (uintptr_t) host),
-      CUDA_ERROR_INVALID_VALUE);
-  fails (cu.cuIpcGetMemHandle (&handle, 4096), CUDA_ERROR_INVALID_VALUE);
+  invalid (cu.cuIpcGetMemHandle (&handle, (uintptr_t) host));
+  invalid (cu.cuIpcGetMemHandle (&handle, 4096));
   fails (cu.cuIpcGetMemHandle (&handle, small), CUDA_ERROR_NOT_SUPPORTED);
 }
-END_TEST;
 
 /* A call of cuIpcGetMemHandle() in a thread of its own. */
 typedef struct {
@@ -224,7 +213,7 @@ run_export (gpointer data)
 
 /* No work is running while the pages are replaced, not even work that was
  * submitted after the call of cuIpcGetMemHandle(). */
-START_TEST (test_export_waits_for_running_work)
+TEST (export_waits_for_running_work)
 {
   Export e = { new_memory (SIZE, 7), 0 };
   CUstream streams[2];
@@ -237,7 +226,7 @@ START_TEST (test_export_waits_for_running_work)
   thread = g_thread_new ("export", run_export, &e);
   g_usleep (A_WHILE_US); /* usually, the call waits for the first gate now */
   ok (cu.cuLaunchHostFunc (streams[1], gate_wait, &late));
-  gate_wait_until_reached (&late);
+  wait_until_true (&late.reached);
   gate_open (&early);
   ok (cu.cuStreamSynchronize (streams[0]));
   g_usleep (A_WHILE_US);
@@ -246,7 +235,6 @@ START_TEST (test_export_waits_for_running_work)
   g_thread_join (thread);
   assert_bytes (e.pointer, SIZE, 7);
 }
-END_TEST;
 
 /* An item of this work runs until the next item has been submitted. So there is
  * always work that is pending. */
@@ -264,7 +252,7 @@ run_relay (void *data)
   sem_post (&relay->passed);
 }
 
-START_TEST (test_export_of_a_busy_program)
+TEST (export_of_a_busy_program)
 {
   Export e = { new_memory (SIZE, 7), 0 };
   GThread *thread;
@@ -289,10 +277,9 @@ START_TEST (test_export_of_a_busy_program)
   sem_destroy (&relay.may_pass);
   sem_destroy (&relay.passed);
 }
-END_TEST;
 
 /* Memory that was exported is freed as other memory is. */
-START_TEST (test_again_and_again)
+TEST (again_and_again)
 {
   for (guint i = 0; i < 200; i++) {
     CUdeviceptr pointer = new_memory (SIZE + i, i);
@@ -303,52 +290,4 @@ START_TEST (test_again_and_again)
     assert_bytes (pointer, SIZE + i, i);
     ok (cu.cuMemFree (pointer));
   }
-}
-END_TEST;
-
-static TCase *
-add_case (Suite *s, const char *name)
-{
-  TCase *tc = tcase_create (name);
-
-  suite_add_tcase (s, tc);
-  tcase_add_checked_fixture (tc, setup_context, teardown_context);
-  return tc;
-}
-
-/* Makes a test case of one test, because CK_RUN_CASE selects test cases. */
-#define ADD_ALONE(s, test) tcase_add_test (add_case (s, #test), test)
-
-static Suite *
-other_suite (void)
-{
-  Suite *s = suite_create ("softcuda-ipc-other");
-
-  ADD_ALONE (s, other_reads_and_writes);
-  ADD_ALONE (s, other_opens_twice);
-  ADD_ALONE (s, other_is_too_late);
-  ADD_ALONE (s, other_ends_with_its_context);
-  return s;
-}
-
-static Suite *
-ipc_suite (void)
-{
-  Suite *s = suite_create ("softcuda-ipc");
-  TCase *tc = add_case (s, "general");
-
-  tcase_add_test (tc, test_two_processes);
-  tcase_add_test (tc, test_counted);
-  tcase_add_test (tc, test_handles);
-  tcase_add_test (tc, test_no_handle);
-  tcase_add_test (tc, test_export_waits_for_running_work);
-  tcase_add_test (tc, test_export_of_a_busy_program);
-  tcase_add_test (tc, test_again_and_again);
-  return s;
-}
-
-int
-main (void)
-{
-  return run_suite (g_getenv (VARIABLE) ? other_suite () : ipc_suite ());
 }

@@ -28,7 +28,7 @@ scan (const char *source, gsize size, rt_scan *result)
 }
 
 /* Only uses of variables of volatile memory wait for the other lanes. */
-START_TEST (test_finds_volatile_memory)
+TEST (finds_volatile_memory)
 {
   static const char source[] =
       "volatile int *a; void f (volatile int *b, volatile float c[]);\n"
@@ -54,10 +54,9 @@ START_TEST (test_finds_volatile_memory)
       "thread_local int s;\n");
   rt_scan_clear (&result);
 }
-END_TEST;
 
 /* Joins pieces of sources in any order, and truncates the result. */
-START_TEST (test_any_order)
+TEST (any_order)
 {
   static const char *const pieces[] = { "__global__ ", "extern ", "__shared__ ",
     "void ", "f ", "(", ")", "{", "}", "[", "]", "<", ">", ";", ":", "::", "\"",
@@ -80,11 +79,10 @@ START_TEST (test_any_order)
   }
   g_rand_free (rand);
 }
-END_TEST;
 
 /* A source of 256 KiB that repeats one of these pieces has to be scanned within
  * the time limit. */
-START_TEST (test_large)
+TEST (large)
 {
   static const char *const pieces[] = { "__global__ ", "extern ", "\n", "{",
     "extern __shared__ alignas (", "__global__ decltype (", "R\"(", "'", "\"",
@@ -106,9 +104,8 @@ START_TEST (test_large)
     ck_assert_msg (seconds < 20, "\"%s\" took %.1f s", pieces[i], seconds);
   }
 }
-END_TEST;
 
-START_TEST (test_text_is_taken_out)
+TEST (text_is_taken_out)
 {
   rt_text text = { NULL, 0, 0, false };
 
@@ -121,20 +118,3 @@ START_TEST (test_text_is_taken_out)
   ck_assert (g_str_has_prefix (text.data, "a: error\na: error\n"));
   rt_text_clear (&text);
 }
-END_TEST;
-
-static Suite *
-softcuda_scan_suite (void)
-{
-  Suite *s = suite_create ("softcuda-scan");
-  TCase *tc = tcase_create ("scan");
-
-  suite_add_tcase (s, tc);
-  tcase_add_test (tc, test_finds_volatile_memory);
-  tcase_add_test (tc, test_any_order);
-  tcase_add_test (tc, test_large);
-  tcase_add_test (tc, test_text_is_taken_out);
-  return s;
-}
-
-TEST_MAIN (softcuda_scan);
