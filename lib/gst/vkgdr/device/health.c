@@ -157,6 +157,7 @@ gst_vkgdr_health_check_result (
     gst_vkgdr_set_cuda_error (self->cuda, result, what, error);
     return FALSE;
   }
+  gst_vkgdr_health_is_lost (self); /* forgets an error that is over */
   g_mutex_lock (&self->lock);
   set_lost (self, result, what);
   if (error)
