@@ -94,19 +94,16 @@ class Counts(unittest.TestCase):
                     os.chmod(path, 0o755)
                 self.check(line, words, os.path.join(folder, "run"))
 
-    def test_time_of_the_run_is_from_the_first_start_to_the_last_end(self):
-        lines = self.count("12 passed, 0 failed, 0 skipped", "", (
-            "p:gst / a", "OK", PASSED, 1000.0, 90.0), ("p:gst / b", "OK", PASSED, 1010.0, 115.5))
-        self.assertEqual(lines[0], "The tests took 2 min 5 s; the slowest 2 of 2:")
-        self.assertEqual(lines[1].split(), "1 min 55 s gst / b".split())
-        self.assertEqual(lines[2].split(), "1 min 30 s gst / a".split())
-
-    def test_ten_of_many(self):
-        tests = [(f"p:x / t{i}", "OK", PASSED, 5.0, float(i)) for i in range(1, 21)]
-        lines = self.count("120 passed, 0 failed, 0 skipped", "the slowest 10 of 20", *tests)
-        names = [line.split()[-1] for line in lines[1:-2]]
+    def test_slowest_tests(self):
+        """The time of the run is from the first start to the last end."""
+        tests = [(f"p:x / t{i}", "OK", PASSED, 1000.0 + i, 5.0 * i) for i in range(1, 21)]
+        first, *slowest, share, _ = self.count("120 passed, 0 failed, 0 skipped", "", *tests)
+        self.assertEqual(first, "The tests took 1 min 59 s; the slowest 10 of 20:")
+        names = [line.split()[-1] for line in slowest]
         self.assertEqual(names, [f"t{i}" for i in range(20, 10, -1)])
-        self.assertIn("74%", lines[-2])  # 155 of 210 seconds
+        self.assertEqual(slowest[0].split(), "1 min 40 s x / t20".split())
+        self.assertEqual(slowest[-1].split(), "55.0 s x / t11".split())
+        self.assertIn("74%", share)  # 155 of 210 parts
         self.assertEqual(len(self.count("0 passed, 0 failed, 0 skipped", "")), 1)
 
 

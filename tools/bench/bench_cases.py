@@ -77,24 +77,23 @@ class Case:
 
 # --- copies
 
-WINDOW, RAM, PINNED = "window", "ram", "pinned"
 # id: label, direction, how (see copies.c), memories, and the largest size in bytes from
 # an uncached window, which memcpy() reads at 0.06 GB/s, and streaming loads at 1 GB/s.
 COPIES = {
-    "window-memcpy": ("window, memcpy", "to-device", "memcpy", RAM, WINDOW),
-    "window-copy-1": ("window, 1 thread", "to-device", "stores", RAM, WINDOW),
-    "window-copy-2": ("window, 2 threads", "to-device", "stores-2", RAM, WINDOW),
-    "htod-pageable": ("HtoD, pageable", "to-device", "htod", RAM),
-    "htod-pinned": ("HtoD, pinned", "to-device", "htod", PINNED),
-    "ram-memcpy": ("RAM, memcpy", "to-device", "memcpy", RAM, RAM),
-    "ram-copy-1": ("RAM, 1 thread", "to-device", "stores", RAM, RAM),
-    "ram-copy-2": ("RAM, 2 threads", "to-device", "stores-2", RAM, RAM),
-    "window-read-memcpy": ("window, memcpy", "from-device", "memcpy", WINDOW, RAM, 1 << 20),
-    "window-read-copy": ("window, streaming", "from-device", "loads", WINDOW, RAM, 16 << 20),
-    "dtoh-pageable": ("DtoH, pageable", "from-device", "dtoh", RAM),
-    "dtoh-pinned": ("DtoH, pinned", "from-device", "dtoh", PINNED),
-    "ram-read-memcpy": ("RAM, memcpy", "from-device", "memcpy", RAM, RAM),
-    "ram-read-copy": ("RAM, streaming", "from-device", "loads", RAM, RAM),
+    "window-memcpy": ("window, memcpy", "to-device", "memcpy", "ram", "window"),
+    "window-copy-1": ("window, 1 thread", "to-device", "stores", "ram", "window"),
+    "window-copy-2": ("window, 2 threads", "to-device", "stores-2", "ram", "window"),
+    "htod-pageable": ("HtoD, pageable", "to-device", "htod", "ram"),
+    "htod-pinned": ("HtoD, pinned", "to-device", "htod", "pinned"),
+    "ram-memcpy": ("RAM, memcpy", "to-device", "memcpy", "ram", "ram"),
+    "ram-copy-1": ("RAM, 1 thread", "to-device", "stores", "ram", "ram"),
+    "ram-copy-2": ("RAM, 2 threads", "to-device", "stores-2", "ram", "ram"),
+    "window-read-memcpy": ("window, memcpy", "from-device", "memcpy", "window", "ram", 1 << 20),
+    "window-read-copy": ("window, streaming", "from-device", "loads", "window", "ram", 16 << 20),
+    "dtoh-pageable": ("DtoH, pageable", "from-device", "dtoh", "ram"),
+    "dtoh-pinned": ("DtoH, pinned", "from-device", "dtoh", "pinned"),
+    "ram-read-memcpy": ("RAM, memcpy", "from-device", "memcpy", "ram", "ram"),
+    "ram-read-copy": ("RAM, streaming", "from-device", "loads", "ram", "ram"),
 }
 
 
@@ -104,7 +103,7 @@ def make_copies(quick, machine):
         case = Case("copies", "", "copies", f"copies of {size} bytes", "s", [], bytes=size)
         for name, (label, _, _, *memories) in COPIES.items():
             limit = memories[2] if memories[2:] and not machine["host-cached"] else size
-            if (machine["has-window"] or WINDOW not in memories) and size <= limit:
+            if (machine["has-window"] or "window" not in memories) and size <= limit:
                 case.variants.append(Variant(name, label, how=f"copy:{name}"))
         yield case
 
@@ -257,9 +256,8 @@ def make_source(case, frame):
             f'{touch},area={case.area}"{space}{others}')
 
 
-def make_case(case, frame, streams, options, device):
+def make_case(case, frame, streams, scale, options, device):
     """The case for this format, on this device."""
-    scale = QUICK if options.quick else FULL
     case = dataclasses.replace(
         case, id=f"{frame.id}-{case.id}", title=frame.title + case.title, streams=streams,
         bytes=int(frame.width * frame.height * PIXEL_BYTES[frame.format]),
@@ -286,7 +284,7 @@ def make_cases(options, device, sections):
     scale = QUICK if options.quick else FULL
     groups = [[case for case in CASES if case.section == name]
               for name in SECTIONS if name in sections]
-    return [make_case(case, frame, streams, options, device)
+    return [make_case(case, frame, streams, scale, options, device)
             for group in groups
             for frame in scale.frames[group[0].frames]
             for case in group

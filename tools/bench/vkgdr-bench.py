@@ -15,6 +15,7 @@ import contextlib
 import datetime
 import json
 import os
+import pathlib
 import platform
 import re
 import sys
@@ -110,13 +111,12 @@ def show_progress(text=""):
 def measure(measurer, cases, repeat):
     """The variants of a case are measured in turn, and this is repeated. So a disturbance
     of the machine affects all of them."""
-    for number, case in enumerate(cases):
-        for turn in range(repeat):
-            percent = 100 * (number * repeat + turn) // (len(cases) * repeat)
-            for variant in case.variants:
-                show_progress(f"{percent:3}%  {case.title}: {variant.label}, repetition"
-                              f" {turn + 1} of {repeat}")
-                measurer.measure(case, variant)
+    steps = [(case, turn, variant) for case in cases for turn in range(1, repeat + 1)
+             for variant in case.variants]
+    for number, (case, turn, variant) in enumerate(steps):
+        show_progress(f"{100 * number // len(steps):3}%  {case.title}: {variant.label},"
+                      f" repetition {turn} of {repeat}")
+        measurer.measure(case, variant)
     show_progress()
 
 
@@ -132,8 +132,8 @@ def describe_machine(machine):
 
 
 def run(options):
-    # If the file cannot be written, nothing is measured.
-    save = open(options.save, "a", encoding="utf-8") if options.save else None
+    if options.save:  # if the file cannot be written, nothing is measured
+        open(options.save, "a", encoding="utf-8").close()
     measurer = bench_measure.Measurer(options, FOLDER)
     machine = describe_machine(measurer.machine)
     copies, cases = [], []
@@ -147,10 +147,8 @@ def run(options):
     measurer.helper.communicate()
     results = bench_report.describe(VERSION, machine, options, copies, cases)
     text = json.dumps(results, indent=2, ensure_ascii=False) + "\n"
-    if save:
-        save.truncate(0)
-        save.write(text)
-        save.close()
+    if options.save:
+        pathlib.Path(options.save).write_text(text, encoding="utf-8")
     # After an error, Python would write the rest of sys.stdout once more at its end.
     with open(sys.stdout.fileno(), "w", closefd=False, encoding="utf-8") as output:
         output.write(text if options.json else bench_report.format_tables(results))
