@@ -14,25 +14,22 @@ NAMES = ("LD_LIBRARY_PATH", "PKG_CONFIG_PATH", "GST_PLUGIN_PATH", "GI_TYPELIB_PA
          "PATH")
 
 
-def run_shell(program, **environment):
+def run_shell(program):
     """The variables that a strict shell has after the program."""
     show = "\n".join(f'echo "${name}"' for name in NAMES)
     output = subprocess.run(["/bin/sh", "-euc", f"{program}\n{show}", "sh", FILE],
-                            env={"PATH": "/usr/bin:/bin", **environment}, stdout=subprocess.PIPE,
-                            encoding="utf-8", timeout=60, check=True).stdout
-    return dict(zip(NAMES, output.splitlines()))
+                            env={"PATH": "/usr/bin:/bin", "PYTHONPATH": "/own folder"},
+                            stdout=subprocess.PIPE, encoding="utf-8", timeout=60, check=True)
+    return dict(zip(NAMES, output.stdout.splitlines()))
 
 
 class Environment(unittest.TestCase):
-    def test_folders_of_the_prefix(self):
+    def test_folders_come_first_and_what_was_set_stays(self):
         once = run_shell('. "$1"')
         for name, value in once.items():
             self.assertTrue(value.startswith(PREFIX + "/"), f"{name}={value}")
+        self.assertTrue(once["PYTHONPATH"].endswith(":/own folder"), once)
         self.assertEqual(run_shell('. "$1"; . "$1"'), once)
-
-    def test_what_was_set_stays(self):
-        values = run_shell('. "$1"', PYTHONPATH="/own folder")
-        self.assertTrue(values["PYTHONPATH"].endswith(":/own folder"), values)
 
 
 if __name__ == "__main__":

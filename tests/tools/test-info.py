@@ -9,9 +9,9 @@ the remedy and the exit status. Does not depend on how the program examines the 
 The test is skipped if there is no software device.
 """
 
+import fnmatch
 import json
 import os
-import re
 import subprocess
 import sys
 import unittest
@@ -19,47 +19,59 @@ import unittest
 INFO = sys.argv[1]
 # Variables of the user that would change the result of a test have these prefixes.
 CHOICES = ("CUDA_", "SOFTCUDA_", "VKGDR_", "VK_")
-UUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
+# Patterns of members in JSON.
+FACTS = {
+    '".+"': "version copy-isa host-compiler driver name vulkan-driver compiler",
+    "true|false": "nvidia-kernel-driver container wsl",
+    "true": "software has-window coherent host-cached",
+    "null": "driver-error why-software error compiler-error pci-address bar-size"
+            " compute-capability",
+    "0": "device memory-type",
+    "[1-9][0-9]*": "window-size window-budget window-free memory-size",
+    '"default"': "compute-mode",
+    '"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"': "uuid",
+    '"1?[0-9].[0-9]"': "cuda-driver",
+    '"1(.[0-9]+){2}"': "vulkan-api",
+}
 NOWHERE = "/nonexistent.json"
 LIBRARY = "/nonexistent/libvulkan.so.1"
 
-# Settings, the level with all findings, words of the verdict, the remedy, the device's error and the text for users.
+# Settings; a pattern of the level with all findings, the verdict, the remedy and the error; and
+# words of the text for users.
 SIMULATED = [
-    ({}, "limited: software", "for development only", "unset VKGDR_DRIVER", "", ""),
-    ({"VKGDR_DEBUG": "bar=256M"}, "limited: software simulated", "VKGDR_DEBUG=bar=256M ",
-     "unset VKGDR_DEBUG", "", "window-size        256 MiB\n"),
-    ({"VKGDR_DEBUG": "non-coherent"}, "limited: software non-coherent simulated", "flushed", "",
-     "", "coherent           no"),
-    ({"SOFTCUDA_CXX": "/nonexistent/c++"}, "limited: software no-compiler", "compiled",
-     "SOFTCUDA_CXX", "", "SOFTCUDA_CXX=/nonexistent/c++"),
+    ({}, "limited: software | *for development only* | *unset VKGDR_DRIVER | None", ""),
+    ({"VKGDR_DEBUG": "bar=256M"}, "limited: software simulated | *VKGDR_DEBUG=bar=256M makes* |"
+     " *unset VKGDR_DEBUG | None", "window-size        256 MiB\n"),
+    ({"VKGDR_DEBUG": "non-coherent"}, "limited: software non-coherent simulated | *flushed* | *",
+     "coherent           no"),
+    ({"SOFTCUDA_CXX": "/nonexistent/c++"}, "limited: software no-compiler | *compiled |"
+     " *SOFTCUDA_CXX* | None", "SOFTCUDA_CXX=/nonexistent/c++"),
     # without a window, or without room in it
-    ({"VKGDR_DEBUG": "no-window"}, "limited: software no-window simulated", "takes a transfer",
-     "Resizable BAR", "device-local and host-visible", "has-window         no"),
-    ({"VK_DRIVER_FILES": NOWHERE, "VK_ICD_FILENAMES": NOWHERE}, "limited: software vulkan-driver",
-     "takes a transfer", "VK_DRIVER_FILES", "", f"VK_DRIVER_FILES={NOWHERE}"),
-    ({"VKGDR_VULKAN_LIBRARY": LIBRARY}, "limited: software vulkan-loader", "takes a transfer",
-     f'unset VKGDR_VULKAN_LIBRARY (it is "{LIBRARY}"), or let', LIBRARY, ""),
-    ({"VKGDR_DEBUG": "no-vulkan"}, "limited: software vulkan-loader simulated",
-     "takes a transfer", "unset VKGDR_DRIVER; unset VKGDR_DEBUG", "", ""),
+    ({"VKGDR_DEBUG": "no-window"}, "limited: software no-window simulated | *(staged)* |"
+     " *Resizable BAR* | *device-local and host-visible*", "has-window         no"),
+    ({"VK_DRIVER_FILES": NOWHERE, "VK_ICD_FILENAMES": NOWHERE}, "limited: software vulkan-driver |"
+     " *(staged)* | *VK_DRIVER_FILES* | *", f"VK_DRIVER_FILES={NOWHERE}"),
+    ({"VKGDR_VULKAN_LIBRARY": LIBRARY}, "limited: software vulkan-loader | *(staged)* |"
+     f' *unset VKGDR_VULKAN_LIBRARY (it is "{LIBRARY}"), or let* | *{LIBRARY}*', ""),
+    ({"VKGDR_DEBUG": "no-vulkan"}, "limited: software vulkan-loader simulated | *(staged)* |"
+     " *unset VKGDR_DRIVER; unset VKGDR_DEBUG | *", ""),
     ({"SOFTCUDA_FAIL": "cuImportExternalMemory:1+:CUDA_ERROR_NOT_SUPPORTED"},
-     "limited: software window-memory", "(staged): cuImportExternalMemory failed", "nvidia-smi",
-     "CUDA_ERROR_NOT_SUPPORTED", "has-window         yes"),
+     "limited: software window-memory | *(staged): cuImportExternalMemory failed* | *nvidia-smi* |"
+     " *CUDA_ERROR_NOT_SUPPORTED*", "has-window         yes"),
     # not usable
-    ({"SOFTCUDA_FAIL": "cuImportExternalMemory:1+,cuMemAlloc:1+:CUDA_ERROR_OUT_OF_MEMORY"},
-     "unusable: software no-memory", "", "nvidia-smi", "CUDA_ERROR_UNKNOWN", ""),
-    ({"VKGDR_DEBUG": 'ba"d'}, "unusable: software settings", "", "valid words are", '"ba"d"',
+    ({"SOFTCUDA_FAIL": "cuImportExternalMemory:1+,cuMemAlloc:1+"},
+     "unusable: software no-memory | * | *nvidia-smi* | *CUDA_ERROR_UNKNOWN*", ""),
+    ({"VKGDR_DEBUG": 'ba"d'}, 'unusable: software settings | * | *valid words are* | *"ba"d"*',
      'VKGDR_DEBUG=ba"d'),
     ({"SOFTCUDA_FAIL": "cuDevicePrimaryCtxRetain:1:CUDA_ERROR_OUT_OF_MEMORY"},
-     "unusable: software no-context", "", "nvidia-smi", "CUDA_ERROR_OUT_OF_MEMORY", ""),
-    ({"SOFTCUDA_FAIL": "cuMemcpyDtoH:1"}, "unusable: software wrong-bytes", "",
-     "another version of the driver", "CUDA_ERROR_UNKNOWN", ""),
-    ({"SOFTCUDA_FAIL": "cuDeviceGetUuid:1"}, "unusable: software cuda-device", "", "dmesg",
-     "CUDA_ERROR_UNKNOWN", "device 0: unknown"),
+     "unusable: software no-context | * | *nvidia-smi* | *CUDA_ERROR_OUT_OF_MEMORY*", ""),
+    ({"SOFTCUDA_FAIL": "cuMemcpyDtoH:1"}, "unusable: software wrong-bytes | * |"
+     " *another version of the driver* | *CUDA_ERROR_UNKNOWN*", ""),
+    ({"SOFTCUDA_FAIL": "cuDeviceGetUuid:1"}, "unusable: software cuda-device | * | *dmesg* |"
+     " *CUDA_ERROR_UNKNOWN*", "device 0: unknown"),
     # no device: the error is that of the driver
-    ({"VKGDR_DRIVER": "voodoo"}, "unusable: cuda-driver", "", "auto, nvidia or software",
-     "voodoo", "voodoo"),
-    ({"VKGDR_SOFTCUDA_DIR": "/nonexistent"}, "unusable: cuda-driver", "no CUDA driver",
-     "VKGDR_SOFTCUDA_DIR", "libcuda.so.1", "/nonexistent/libcuda.so.1"),
+    ({"VKGDR_SOFTCUDA_DIR": "/nonexistent"}, "unusable: cuda-driver | *no CUDA driver* |"
+     " *VKGDR_SOFTCUDA_DIR* | *libcuda.so.1*", "/nonexistent/libcuda.so.1"),
 ]
 
 
@@ -81,31 +93,27 @@ class Reports(unittest.TestCase):
         self.assertEqual((text.returncode, run.returncode), (status, status), text.stderr)
         machine = json.loads(run.stdout)
         (part,) = machine["devices"] or [machine]
-        verdict = part["verdict"]
-        start = {"ready": "ready: ", "limited": "works, but ", "unusable": "not usable: "}
-        self.assertTrue(verdict["text"].startswith(start[verdict["level"]]))
-        self.assertEqual(re.findall("(?m)^  verdict +(.*)$", text.stdout), [verdict["text"]])
-        for finding in verdict["findings"]:
-            self.assertIn(finding["text"], verdict["text"])
-        remedies = [f["remedy"] for f in verdict["findings"] if f["remedy"]]
-        self.assertEqual(verdict["remedy"], "; ".join(remedies))
-        self.assertEqual(re.findall("(?m)^  remedy +(.*)$", text.stdout), [verdict["remedy"]])
+        verdict, found = part["verdict"], part["verdict"]["findings"]
+        start = {"limited": "works, but ", "unusable": "not usable: "}[verdict["level"]]
+        self.assertEqual(verdict["text"], start + "; ".join(f["text"] for f in found))
+        self.assertEqual(verdict["remedy"], "; ".join(f["remedy"] for f in found if f["remedy"]))
+        self.assertIn(f"  verdict            {verdict['text']}\n"
+                      f"  remedy             {verdict['remedy']}\n", text.stdout)
         return text.stdout, machine, part
 
     def test_verdicts(self):
-        for settings, findings, text, remedy, error, shown in SIMULATED:
+        for settings, pattern, shown in SIMULATED:
             with self.subTest(**settings):
-                output, machine, part = self.report(int("unusable" in findings), **settings)
+                text, machine, part = self.report(int("unusable" in pattern), **settings)
                 verdict = part["verdict"]
-                found = " ".join(finding["id"] for finding in verdict["findings"])
-                self.assertEqual(f"{verdict['level']}: {found}", findings)
-                self.assertIn(text, verdict["text"])
-                self.assertIn(remedy, verdict["remedy"])
-                self.assertIn(error, part.get("error") or machine["driver-error"] or "")
-                self.assertIn(shown, output)
+                ids = " ".join(finding["id"] for finding in verdict["findings"])
+                error = machine["driver-error"] if part is machine else part["error"]
+                found = " | ".join((f"{verdict['level']}: {ids}", verdict["text"],
+                                    verdict["remedy"], str(error)))
+                self.assertTrue(fnmatch.fnmatchcase(found, pattern), f"{found}\nis not\n{pattern}")
+                self.assertIn(shown, text)
                 self.assertEqual(machine["driver"], None if part is machine else "softcuda")
-                if text == "takes a transfer":
-                    self.assertIs(part["has-window"], False)
+                if part.get("has-window") is False:
                     for field in "window-size", "window-free", "coherent", "memory-type":
                         self.assertIsNone(part[field], field)
 
@@ -118,24 +126,12 @@ class Reports(unittest.TestCase):
             value = value.replace("\udcff", "\ufffd")
             self.assertEqual(machine["settings"][name], value)
             self.assertIn(f"{name}={value}", text)
-        self.assertIsNone(machine["driver-error"])
-        for field in "version", "copy-isa", "host-compiler":
-            self.assertTrue(machine[field], field)
-        for field in "nvidia-kernel-driver", "container", "wsl":
-            self.assertIs(type(machine[field]), bool, field)
-        for field, expected in (
-            ("device", 0), ("software", True), ("has-window", True), ("coherent", True),
-            ("host-cached", True), ("pci-address", None), ("bar-size", None), ("error", None),
-            ("compiler-error", None), ("compute-mode", "default"), ("compute-capability", None),
-        ):
-            self.assertEqual(device[field], expected, field)
-        for field, pattern in (("uuid", UUID), ("cuda-driver", r"^[0-9]+\.[0-9]$"),
-                               ("vulkan-api", r"^1\.[0-9]+\.[0-9]+$"), ("name", "."),
-                               ("vulkan-driver", "."), ("compiler", ".")):
-            self.assertRegex(device[field], pattern, field)
-            self.assertIn(device[field], text)
-        for field in "window-size", "window-budget", "window-free", "memory-size":
-            self.assertGreater(device[field], 0, field)
+        facts = {**machine, **device}
+        for pattern, fields in FACTS.items():
+            for field in fields.split():
+                self.assertRegex(json.dumps(facts[field]), f"^({pattern})$", field)
+                if isinstance(facts[field], str):
+                    self.assertIn(facts[field], text)
         self.assertEqual(device["window-free"], device["window-budget"] - device["window-usage"])
         used = device["memory-types"][device["memory-type"]]
         self.assertLessEqual({"device-local", "host-visible", "host-coherent"}, set(used["flags"]))

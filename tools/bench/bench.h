@@ -28,9 +28,6 @@ void bench_play (const gchar *what);
  * and only replies go there. */
 gboolean bench_open_replies (void);
 
-/* A valid text for a reply. */
-GVariant *bench_text_new (const gchar *text);
-
 /* Writes one line of JSON. */
 void bench_reply (GVariant *reply);
 
@@ -41,9 +38,6 @@ void bench_die (const gchar *format, ...) G_GNUC_NORETURN G_GNUC_PRINTF (1, 2);
 void bench_die_of_vkgdr (void) G_GNUC_NORETURN; /* vkgdr_last_error() */
 void bench_check (CUresult result, const gchar *function);
 
-/* Nanoseconds of CLOCK_MONOTONIC, which all processes share. */
-gint64 bench_now (void);
-
 /* Calls @func for so many seconds, at least once. Returns seconds for one
  * call. */
 gdouble bench_time_calls (
@@ -51,24 +45,18 @@ gdouble bench_time_calls (
 
 /* --- copies.c: memory ----------------------------------------------------- */
 
-typedef enum { BENCH_RAM, BENCH_WINDOW, BENCH_PINNED } BenchPlace;
-
-/* Memory that the CPU writes to, and, if asynchronous copies go from it, memory
- * of the device and a stream. */
+/* Memory that the CPU writes to. */
 typedef struct {
-  BenchPlace place;
   guint8 *host;
   vkgdr_memory_t window; /* if it is in the window */
-  CUdeviceptr device;
-  CUstream stream;
+  gboolean is_pinned;
 } BenchBlock;
 
 /* @place is "ram", "window" or "pinned". Writes to all of the memory, so that
- * no page fault is measured. @device_size may be 0. */
-void bench_block_init (
-    BenchBlock *block, const gchar *place, gsize size, gsize device_size);
+ * no page fault is measured. */
+void bench_block_init (BenchBlock *block, const gchar *place, gsize size);
 
-/* Waits for pending copies. A block that is all zero can be cleared, too. */
+/* A block that is all zero can be cleared, too. */
 void bench_block_clear (BenchBlock *block);
 
 /* The compiler must assume that this reads all memory. So it does not leave out

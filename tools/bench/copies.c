@@ -30,48 +30,34 @@ get_window (void)
 }
 
 void
-bench_block_init (
-    BenchBlock *block, const gchar *place, gsize size, gsize device_size)
+bench_block_init (BenchBlock *block, const gchar *place, gsize size)
 {
-  const vkgdr_cuda *cu = vkgdr_driver_load ();
   void *memory = NULL;
 
-  memset (block, 0, sizeof (*block));
+  *block = (BenchBlock){ 0 };
   if (g_str_equal (place, "window")) {
-    block->place = BENCH_WINDOW;
     block->window = vkgdr_memory_alloc (get_window (), size, 0);
     if (!block->window)
       bench_die_of_vkgdr ();
     memory = vkgdr_memory_get_host_ptr (block->window);
   } else if (g_str_equal (place, "pinned")) {
-    block->place = BENCH_PINNED;
-    bench_check (cu->cuMemHostAlloc (&memory, size, 0), "cuMemHostAlloc");
+    block->is_pinned = TRUE;
+    bench_check (vkgdr_driver_load ()->cuMemHostAlloc (&memory, size, 0),
+        "cuMemHostAlloc");
   } else if (posix_memalign (&memory, ALIGNMENT, size) != 0) {
     bench_die ("there is not enough ordinary memory");
   }
   block->host = memset (memory, 0x5a, size);
-  if (device_size == 0)
-    return;
-  bench_check (cu->cuMemAlloc (&block->device, device_size), "cuMemAlloc");
-  bench_check (cu->cuStreamCreate (&block->stream, CU_STREAM_NON_BLOCKING),
-      "cuStreamCreate");
 }
 
 void
 bench_block_clear (BenchBlock *block)
 {
-  const vkgdr_cuda *cu = vkgdr_driver_load ();
-
-  if (block->stream) {
-    cu->cuStreamSynchronize (block->stream);
-    cu->cuStreamDestroy (block->stream);
-    cu->cuMemFree (block->device);
-  }
   vkgdr_memory_free (block->window);
-  if (block->place == BENCH_RAM)
+  if (block->is_pinned)
+    vkgdr_driver_load ()->cuMemFreeHost (block->host);
+  else if (!block->window)
     free (block->host);
-  else if (block->place == BENCH_PINNED)
-    cu->cuMemFreeHost (block->host);
 }
 
 /* --- copies --------------------------------------------------------------- */
@@ -95,6 +81,7 @@ typedef struct {
   gsize size;
   BenchBlock from; /* also the host's memory that is copied to, from a device */
   BenchBlock to;   /* of a copy that the driver does not make */
+  CUdeviceptr device; /* of one that the driver makes */
 } Copy;
 
 static void
@@ -104,24 +91,26 @@ copy (gpointer data)
   guint8 *from = c->from.host, *to = c->to.host;
   gsize size = c->size;
 
-  if (c->how == HTOD) {
-    bench_check (
-        c->cu->cuMemcpyHtoD (c->from.device, from, size), "cuMemcpyHtoD");
-    return;
-  }
-  if (c->how == DTOH) {
-    bench_check (
-        c->cu->cuMemcpyDtoH (from, c->from.device, size), "cuMemcpyDtoH");
-    return;
-  }
   if (c->from.window)
     vkgdr_memory_invalidate (c->from.window, 0, size);
-  if (c->how == MEMCPY)
+  switch (c->how) {
+  case MEMCPY:
     memcpy (to, from, size);
-  else if (c->how == LOADS)
-    vkgdr_copy_from_bar (to, from, size);
-  else
+    break;
+  case STORES:
+  case STORES_2:
     vkgdr_copy_to_bar (to, from, size, c->how == STORES_2 ? 2 : 1);
+    break;
+  case LOADS:
+    vkgdr_copy_from_bar (to, from, size);
+    break;
+  case HTOD:
+    bench_check (c->cu->cuMemcpyHtoD (c->device, from, size), "cuMemcpyHtoD");
+    break;
+  case DTOH:
+    bench_check (c->cu->cuMemcpyDtoH (from, c->device, size), "cuMemcpyDtoH");
+    break;
+  }
   bench_keep_stores ();
   if (c->to.window)
     vkgdr_memory_flush (c->to.window, 0, size);
@@ -145,12 +134,15 @@ bench_copy (GVariant *request)
   c.size = size;
   while (strcmp (how, hows[c.how]) != 0)
     c.how++;
-  bench_block_init (&c.from, from, size, c.how >= HTOD ? size : 0);
+  bench_block_init (&c.from, from, size);
   if (c.how < HTOD)
-    bench_block_init (&c.to, to, size, 0);
+    bench_block_init (&c.to, to, size);
+  else
+    bench_check (c.cu->cuMemAlloc (&c.device, size), "cuMemAlloc");
   copy (&c); /* the first copy takes longer */
   bench_reply (g_variant_new_parsed (
       "{'seconds': %d}", bench_time_calls (copy, &c, seconds)));
   bench_block_clear (&c.from);
   bench_block_clear (&c.to);
+  c.cu->cuMemFree (c.device);
 }

@@ -21,24 +21,24 @@
 
 /* The time limit for ENOUGH_FRAMES, and the interval in which standard input is
  * examined. */
-#define PATIENCE (30 * G_GINT64_CONSTANT (1000000000))
+#define PATIENCE (30 * GST_SECOND)
 #define POLL (2 * GST_MSECOND)
 
 /* Times of a frame, in nanoseconds. */
 typedef struct {
-  gint64 written;
-  gint64 received;
+  GstClockTime written;
+  GstClockTime received;
 } Frame;
 
 static GMutex lock;
-static GArray *frames;  /* of Frame */
-static guint n_wanted;  /* frames */
-static gint64 ended_at; /* when standard input has ended, or 0 */
+static GArray *frames;        /* of Frame */
+static guint n_wanted;        /* frames */
+static GstClockTime ended_at; /* when standard input has ended, or 0 */
 
 static void
-add_frame (gint64 written)
+add_frame (GstClockTime written)
 {
-  Frame frame = { written, bench_now () };
+  Frame frame = { written, gst_util_get_timestamp () };
 
   g_mutex_lock (&lock);
   if (frames->len == 0)
@@ -60,7 +60,7 @@ on_written (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   GstBuffer *buffer =
       gst_buffer_make_writable (GST_PAD_PROBE_INFO_BUFFER (info));
 
-  GST_BUFFER_OFFSET_END (buffer) = bench_now ();
+  GST_BUFFER_OFFSET_END (buffer) = gst_util_get_timestamp ();
   GST_PAD_PROBE_INFO_DATA (info) = buffer;
   return GST_PAD_PROBE_OK;
 }
@@ -74,11 +74,11 @@ is_over (void)
   gboolean enough;
 
   if (!ended_at && g_poll (&input, 1, 0) > 0)
-    ended_at = bench_now ();
+    ended_at = gst_util_get_timestamp ();
   g_mutex_lock (&lock);
   enough = frames->len >= n_wanted;
   g_mutex_unlock (&lock);
-  if (ended_at && !enough && bench_now () > ended_at + PATIENCE)
+  if (ended_at && !enough && gst_util_get_timestamp () > ended_at + PATIENCE)
     bench_die ("too few frames have come");
   return ended_at && enough;
 }
@@ -121,7 +121,7 @@ receive (const gchar *path, gboolean busy)
 {
   vkgdr_frames_params params = { .path = path, .timeout = PATIENCE };
   vkgdr_frames_t client = vkgdr_frames_connect (&params);
-  gint64 polled = 0;
+  GstClockTime polled = 0;
   gboolean over = FALSE;
 
   n_wanted = ENOUGH_FRAMES;
@@ -138,8 +138,8 @@ receive (const gchar *path, gboolean busy)
     } else if (status == VKGDR_FRAMES_ERROR) {
       bench_die_of_vkgdr ();
     }
-    if (bench_now () > polled + (gint64) POLL) {
-      polled = bench_now ();
+    if (gst_util_get_timestamp () > polled + POLL) {
+      polled = gst_util_get_timestamp ();
       over = is_over ();
     }
   }

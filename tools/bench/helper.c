@@ -27,7 +27,7 @@ static gboolean
 add_field (GQuark field, const GValue *value, gpointer machine)
 {
   GVariant *variant = G_VALUE_HOLDS_STRING (value)
-                          ? bench_text_new (g_value_get_string (value))
+                          ? g_variant_new_string (g_value_get_string (value))
                       : G_VALUE_HOLDS_UINT64 (value)
                           ? g_variant_new ("t", g_value_get_uint64 (value))
                       : G_VALUE_HOLDS_BOOLEAN (value)
@@ -46,7 +46,7 @@ describe_cudaupload (void)
   GstPlugin *plugin =
       factory ? gst_plugin_feature_get_plugin (GST_PLUGIN_FEATURE (factory))
               : NULL;
-  GVariant *version = bench_text_new (
+  GVariant *version = g_variant_new_string (
       plugin ? gst_plugin_get_version (plugin) : "not installed");
 
   gst_clear_object (&plugin);
@@ -59,18 +59,16 @@ describe (GstVkgdrContext *context)
 {
   GstStructure *device = gst_vkgdr_context_describe (context);
   GVariantBuilder machine;
-  gchar *gstreamer = gst_version_string ();
 
   g_variant_builder_init (&machine, G_VARIANT_TYPE ("a{sv}"));
   gst_structure_foreach (device, add_field, &machine);
+  g_variant_builder_add (&machine, "{sv}", "gstreamer",
+      g_variant_new_take_string (gst_version_string ()));
   g_variant_builder_add (
-      &machine, "{sv}", "gstreamer", bench_text_new (gstreamer));
-  g_variant_builder_add (
-      &machine, "{sv}", "copy-isa", bench_text_new (vkgdr_copy_isa ()));
+      &machine, "{sv}", "copy-isa", g_variant_new_string (vkgdr_copy_isa ()));
   g_variant_builder_add (
       &machine, "{sv}", "cudaupload", describe_cudaupload ());
   bench_reply (g_variant_builder_end (&machine));
-  g_free (gstreamer);
   gst_structure_free (device);
 }
 

@@ -22,9 +22,11 @@ typedef struct {
   const vkgdr_cuda *cu;
   BenchFill fill;
   BenchBlock block;
+  CUdeviceptr device;
+  CUstream stream;
+  CUevent sent[BENCH_BUFFERS];
   gint64 size;  /* bytes of a frame */
   gsize stride; /* the distance between two frames */
-  CUevent sent[BENCH_BUFFERS];
   guint64 n_written;
 } Loop;
 
@@ -39,18 +41,18 @@ write_frame (gpointer data)
   guint frame = number % BENCH_BUFFERS;
   gsize offset = frame * self->stride;
 
-  if (block->place == BENCH_PINNED)
+  if (block->is_pinned)
     bench_check (
         self->cu->cuEventSynchronize (self->sent[frame]), "cuEventSynchronize");
   bench_fill_write (&self->fill, block->host + offset, self->size, number);
   bench_keep_stores ();
-  if (block->place == BENCH_WINDOW) {
+  if (block->window) {
     vkgdr_memory_flush (block->window, offset, self->size);
-  } else if (block->place == BENCH_PINNED) {
-    bench_check (self->cu->cuMemcpyHtoDAsync (block->device + offset,
-                     block->host + offset, self->size, block->stream),
+  } else if (block->is_pinned) {
+    bench_check (self->cu->cuMemcpyHtoDAsync (self->device + offset,
+                     block->host + offset, self->size, self->stream),
         "cuMemcpyHtoDAsync");
-    bench_check (self->cu->cuEventRecord (self->sent[frame], block->stream),
+    bench_check (self->cu->cuEventRecord (self->sent[frame], self->stream),
         "cuEventRecord");
   }
 }
@@ -74,8 +76,10 @@ bench_loop (GVariant *request)
   self.stride = (self.size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   size = self.stride * BENCH_BUFFERS;
   bench_fill_init (&self.fill, area);
-  bench_block_init (
-      &self.block, place, size, g_str_equal (place, "pinned") ? size : 0);
+  bench_block_init (&self.block, place, size);
+  bench_check (self.cu->cuMemAlloc (&self.device, size), "cuMemAlloc");
+  bench_check (self.cu->cuStreamCreate (&self.stream, CU_STREAM_NON_BLOCKING),
+      "cuStreamCreate");
   for (i = 0; i < BENCH_BUFFERS; i++)
     bench_check (
         self.cu->cuEventCreate (&self.sent[i], CU_EVENT_DISABLE_TIMING),
@@ -83,8 +87,11 @@ bench_loop (GVariant *request)
   bench_time_calls (write_frame, &self, seconds * WARM_UP_SHARE);
   bench_reply (g_variant_new_parsed (
       "{'rate': %d}", 1 / bench_time_calls (write_frame, &self, seconds)));
-  bench_block_clear (&self.block);
+  self.cu->cuStreamSynchronize (self.stream);
   for (i = 0; i < BENCH_BUFFERS; i++)
     self.cu->cuEventDestroy (self.sent[i]);
+  self.cu->cuStreamDestroy (self.stream);
+  self.cu->cuMemFree (self.device);
+  bench_block_clear (&self.block);
   bench_fill_clear (&self.fill);
 }

@@ -24,7 +24,7 @@
 #define ENOUGH 3
 
 /* A pipeline without a result is stopped after this time, in nanoseconds. */
-#define PATIENCE (30 * G_GINT64_CONSTANT (1000000000))
+#define PATIENCE (30 * GST_SECOND)
 
 /* The interval in which the counters are read. */
 #define POLL (2 * GST_MSECOND)
@@ -34,8 +34,8 @@
 typedef struct {
   guint n_arrivals;
   guint64 n_buffers; /* after the first arrival */
-  gint64 first;      /* times in nanoseconds */
-  gint64 last;
+  GstClockTime first;
+  GstClockTime last;
 } Counter;
 
 /* One pipeline runs at a time. */
@@ -98,7 +98,7 @@ bench_watch (GstElement *element, const gchar *pad_name,
 static GstPadProbeReturn
 count_buffers (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
-  gint64 now = bench_now ();
+  GstClockTime now = gst_util_get_timestamp ();
   Counter *counter = data;
 
   g_mutex_lock (&lock);
@@ -152,12 +152,14 @@ have_got (guint n)
 static void
 wait_for (GstElement *pipeline, guint n, gdouble seconds)
 {
-  gint64 start = bench_now (), until = start + (gint64) (seconds * 1e9);
+  GstClockTime duration = seconds * GST_SECOND;
+  GstClockTime until = gst_util_get_timestamp () + duration;
 
-  while (bench_now () < until || !have_got (n)) {
+  while (gst_util_get_timestamp () < until || !have_got (n)) {
     bench_check_bus (pipeline);
-    if (bench_now () > until + PATIENCE)
-      bench_die ("too few buffers in %.0f s", (bench_now () - start) / 1e9);
+    if (gst_util_get_timestamp () > until + PATIENCE)
+      bench_die ("too few buffers in %.0f s",
+          (gdouble) (duration + PATIENCE) / GST_SECOND);
   }
 }
 
@@ -183,10 +185,10 @@ read_rate (void)
 static gdouble
 read_kernel_time (GstElement *element)
 {
-  gint64 until = bench_now () + PATIENCE;
+  GstClockTime until = gst_util_get_timestamp () + PATIENCE;
   guint64 nanoseconds = 0;
 
-  while (bench_now () < until) {
+  while (gst_util_get_timestamp () < until) {
     GstStructure *stats = NULL;
 
     g_object_get (element, "stats", &stats, NULL);

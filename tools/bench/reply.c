@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <json-glib/json-glib.h>
@@ -40,12 +39,6 @@ bench_reply (GVariant *reply)
   g_variant_unref (reply);
 }
 
-GVariant *
-bench_text_new (const gchar *text)
-{
-  return g_variant_new_take_string (g_utf8_make_valid (text, -1));
-}
-
 void
 bench_die (const gchar *format, ...)
 {
@@ -54,7 +47,8 @@ bench_die (const gchar *format, ...)
 
   va_start (arguments, format);
   text = g_strdup_vprintf (format, arguments);
-  bench_reply (g_variant_new_parsed ("{'error': %*}", bench_text_new (text)));
+  text = g_utf8_make_valid (text, -1);
+  bench_reply (g_variant_new_parsed ("{'error': %s}", text));
   _exit (EXIT_FAILURE);
 }
 
@@ -79,29 +73,19 @@ bench_check (CUresult result, const gchar *function)
 
 /* --- time ----------------------------------------------------------------- */
 
-gint64
-bench_now (void)
-{
-  struct timespec now;
-
-  clock_gettime (CLOCK_MONOTONIC, &now);
-  return (gint64) now.tv_sec * G_GINT64_CONSTANT (1000000000) + now.tv_nsec;
-}
-
 gdouble
 bench_time_calls (void (*func) (gpointer data), gpointer data, gdouble seconds)
 {
-  gint64 budget = seconds * 1e9, elapsed = 0;
+  GstClockTime budget = seconds * GST_SECOND, elapsed = 0;
   guint64 calls = 0;
   guint batch = 1, i;
 
   while (calls == 0 || elapsed < budget) {
-    gint64 start = bench_now ();
-    gint64 took;
+    GstClockTime start = gst_util_get_timestamp (), took;
 
     for (i = 0; i < batch; i++)
       func (data);
-    took = bench_now () - start;
+    took = gst_util_get_timestamp () - start;
     if (took < MIN_STRETCH) { /* the calls are timed in larger batches */
       batch *= 2;
       continue;

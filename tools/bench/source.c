@@ -72,8 +72,9 @@ G_DECLARE_FINAL_TYPE (BenchSource, bench_source, BENCH, SOURCE, GstPushSrc)
 struct _BenchSource {
   GstPushSrc parent;
 
-  GstStructure *params;
-  gulong interval;
+  GstCaps *caps;
+  gint has_own_pool;
+  gint interval;
   gboolean writes;
   gboolean reads;
   BenchFill writer;
@@ -85,35 +86,12 @@ G_DEFINE_TYPE (BenchSource, bench_source, GST_TYPE_PUSH_SRC)
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS ("video/x-raw"));
 
-/* Returns: 0 if there is no such field. */
-static guint
-get_param (BenchSource *self, const gchar *name)
-{
-  gint value = 0;
-
-  gst_structure_get_int (self->params, name, &value);
-  return value;
-}
-
 static GstCaps *
 bench_source_get_caps (GstBaseSrc *src, GstCaps *filter)
 {
-  GstCaps *caps = NULL;
+  BenchSource *self = BENCH_SOURCE (src);
 
-  gst_structure_get (
-      BENCH_SOURCE (src)->params, "caps", GST_TYPE_CAPS, &caps, NULL);
-  return caps ? caps : gst_pad_get_pad_template_caps (GST_BASE_SRC_PAD (src));
-}
-
-static gboolean
-bench_source_set_caps (GstBaseSrc *src, GstCaps *caps)
-{
-  GstVideoInfo info;
-
-  if (!gst_video_info_from_caps (&info, caps))
-    return FALSE;
-  gst_base_src_set_blocksize (src, GST_VIDEO_INFO_SIZE (&info));
-  return TRUE;
+  return self->caps ? gst_caps_ref (self->caps) : gst_caps_new_empty ();
 }
 
 /* Replaces the pools that downstream offers by a pool of ordinary memory. */
@@ -138,8 +116,7 @@ bench_source_decide_allocation (GstBaseSrc *src, GstQuery *query)
   GstBufferPool *pool = NULL;
   guint size, min, max;
 
-  if (get_param (self, "own-pool")
-      || gst_query_get_n_allocation_pools (query) == 0)
+  if (self->has_own_pool || gst_query_get_n_allocation_pools (query) == 0)
     replace_pools (src, query);
   gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
   min = MAX (min, BENCH_BUFFERS);
@@ -185,28 +162,32 @@ bench_source_fill (GstPushSrc *src, GstBuffer *buffer)
   return GST_FLOW_OK;
 }
 
-/* The only property is set before the start, and not changed later. */
+/* The only property is set once, before the start. */
 static void
 bench_source_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
   BenchSource *self = BENCH_SOURCE (object);
-  const gchar *touch;
+  const GstStructure *params = gst_value_get_structure (value);
+  const gchar *touch = gst_structure_get_string (params, "touch");
+  GstVideoInfo info;
+  gint area = 0;
 
-  gst_structure_free (self->params);
-  self->params = g_value_dup_boxed (value);
-  touch = gst_structure_get_string (self->params, "touch");
-  self->interval = get_param (self, "interval");
+  gst_structure_get (params, "caps", GST_TYPE_CAPS, &self->caps, NULL);
+  gst_structure_get_int (params, "own-pool", &self->has_own_pool);
+  gst_structure_get_int (params, "interval", &self->interval);
+  gst_structure_get_int (params, "area", &area);
   self->writes = g_strcmp0 (touch, "nothing") != 0;
   self->reads = g_strcmp0 (touch, "readwrite") == 0;
-  bench_fill_clear (&self->writer);
-  bench_fill_init (&self->writer, get_param (self, "area"));
+  bench_fill_init (&self->writer, area);
+  if (self->caps && gst_video_info_from_caps (&info, self->caps))
+    gst_base_src_set_blocksize (GST_BASE_SRC (self), info.size);
 }
 
 static void
 bench_source_finalize (GObject *object)
 {
-  gst_structure_free (BENCH_SOURCE (object)->params);
+  gst_clear_caps (&BENCH_SOURCE (object)->caps);
   bench_fill_clear (&BENCH_SOURCE (object)->writer);
   G_OBJECT_CLASS (bench_source_parent_class)->finalize (object);
 }
@@ -229,7 +210,6 @@ bench_source_class_init (BenchSourceClass *klass)
       "Source", "Writes frames, and does nothing else", "gst-vkgdr developers");
 
   base_class->get_caps = bench_source_get_caps;
-  base_class->set_caps = bench_source_set_caps;
   base_class->decide_allocation = bench_source_decide_allocation;
   GST_PUSH_SRC_CLASS (klass)->fill = bench_source_fill;
 }
@@ -237,8 +217,6 @@ bench_source_class_init (BenchSourceClass *klass)
 static void
 bench_source_init (BenchSource *self)
 {
-  self->params = gst_structure_new_empty ("params");
-  self->writes = TRUE;
   gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_TIME);
 }
 
