@@ -197,12 +197,11 @@ TEST (a_chosen_device_counts_from_the_beginning)
  * they change. */
 static const struct {
   const gchar *launch;
-  const gchar *name;
   guint8 changed; /* bits */
 } takers[] = {
-  { "vkgdrupload device=0", "vkgdrupload", 0 },
-  { "cudafilter device=0 kernel=copy", "cudafilter", 0 },
-  { "cudafilter device=0 kernel=invert", "cudafilter", 0xff },
+  { "vkgdrupload name=taker device=0", 0 },
+  { "cudafilter name=taker device=0 kernel=copy", 0 },
+  { "cudafilter name=taker device=0 kernel=invert", 0xff },
 };
 
 /* Memory of another object for the same CUDA context is used without a copy.
@@ -210,8 +209,6 @@ static const struct {
 TEST_LOOP (memory_of_another_context, G_N_ELEMENTS (takers))
 {
   g_autoptr (GstHarness) h = gst_harness_new_parse (takers[__i__].launch);
-  g_autoptr (GstElement) taker =
-      gst_harness_find_element (h, takers[__i__].name);
   gint last = gst_vkgdr_device_count (NULL) - 1;
   g_autoptr (GstVkgdrContext) theirs = gst_vkgdr_context_new (last, NULL);
   gsize size = 256 * 64, k;
@@ -223,26 +220,24 @@ TEST_LOOP (memory_of_another_context, G_N_ELEMENTS (takers))
     GstMemory *memory = test_memory_new (theirs, size);
     g_autoptr (GstBuffer) buffer = gst_buffer_new ();
     g_autofree guint8 *got = NULL;
-    GstVkgdrContext *own;
+    GstVkgdrContext *own, *out;
 
     gst_buffer_append_memory (buffer, memory);
     test_write (memory, i);
     buffer = gst_harness_push_and_pull (h, buffer);
-    own =
-        gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (taker));
+    own = test_context_of (h->element, "taker");
+    out = gst_vkgdr_memory_get_context (gst_buffer_peek_memory (buffer, 0));
     fail_unless (own != theirs);
-    fail_unless (
-        gst_vkgdr_context_get_cuda_context (own)
-        == gst_vkgdr_context_get_cuda_context (
-            gst_vkgdr_memory_get_context (gst_buffer_peek_memory (buffer, 0))));
+    fail_unless (gst_vkgdr_context_get_cuda_context (own)
+                 == gst_vkgdr_context_get_cuda_context (out));
     got = test_buffer_bytes (buffer, &size);
     for (k = 0; k < size; k++)
       got[k] ^= takers[__i__].changed;
     fail_unless (test_matches (got, size, i));
   }
   if (__i__ == 0)
-    fail_unless_equals_uint64 (
-        test_stat (taker, "bytes-peer"), last == 0 ? 0 : 5 * size);
+    fail_unless_equals_uint64 (test_stat_of (h->element, "taker", "bytes-peer"),
+        last == 0 ? 0 : 5 * size);
 }
 
 static GstBusSyncReply

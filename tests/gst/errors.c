@@ -13,9 +13,7 @@
   ",height=" #height " ! vkgdrupload"
 #define UP SIZED ("RGBA", 64, 48)
 #define FILTER UP " ! cudafilter "
-#define KERNEL(params, body) \
-  "source=\"__global__ void f (VkgdrFrame a, VkgdrFrame b" params ") { " body \
-  " }\""
+#define KERNEL "source=\"__global__ void f (VkgdrFrame a, VkgdrFrame b) {}\""
 #define SINK " ! fakesink"
 
 /* A correct pipeline with the same elements works. */
@@ -52,14 +50,11 @@ static const struct {
                                  "kernel=blur ! queue" SINK,
           "1920000 bytes|window|in use" },
       TRUE },
-  /* kernels */
+  /* kernels; see cudafilter.c, too */
   { "", { FILTER "kernel=nosuch" SINK, "nosuch|sobel|location" }, TRUE },
   { "", { FILTER "location=/nonexistent.cu" SINK, "/nonexistent.cu" }, TRUE },
   { "", { FILTER "location=/proc/self/auxv" SINK, "auxv|PTX|cubin" }, TRUE },
-  { "", { FILTER "location=/a.cu source=x" SINK, "only one of" }, TRUE },
-  { "", { FILTER KERNEL ("", "nonsense;") SINK, "nonsense|1" }, TRUE },
-  { "", { FILTER "entry=g " KERNEL ("", "") SINK, "\"g\"|f" }, TRUE },
-  { "", { FILTER KERNEL (", float c", "") SINK, "param" }, TRUE },
+  { "", { FILTER "entry=g " KERNEL SINK, "\"g\"|f" }, TRUE },
   /* a format that kernels cannot take */
   { "",
       { SIZED ("NV12_64Z32", 64, 48) " ! cudafilter" SINK,

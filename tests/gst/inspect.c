@@ -57,10 +57,6 @@ check_property (GParamSpec *pspec)
       fail_unless (g_param_value_defaults (pspec, &value),
           "%s: the default is another", of);
     g_object_set_property (G_OBJECT (element), pspec->name, &value);
-    g_value_unset (&value);
-    g_value_init (&value, pspec->value_type);
-    g_param_value_set_default (pspec, &value);
-    g_object_set_property (G_OBJECT (element), pspec->name, &value);
   }
   g_value_unset (&value);
 }
@@ -68,7 +64,6 @@ check_property (GParamSpec *pspec)
 TEST_LOOP (properties, G_N_ELEMENTS (names))
 {
   GParamSpec **pspecs;
-  GType type;
   guint n, i, ours = 0;
 
   element = gst_element_factory_make (names[__i__], NULL);
@@ -85,30 +80,21 @@ TEST_LOOP (properties, G_N_ELEMENTS (names))
   fail_unless (ours >= 2); /* device and stats */
   fail_unless_equals_string (find_loaded (), NULL);
   g_free (pspecs);
-  /* Base classes in the plugin have to be marked, so that the documentation of
-   * the plugin contains them. */
-  type = g_type_parent (G_OBJECT_TYPE (element));
-  if (g_str_equal (g_type_name (type), "GstVkgdrTransfer"))
-    fail_unless (gst_type_is_plugin_api (type, NULL));
 }
 
 /* --- no device ----------------------------------------------------------- */
 
-/* Does what a program that lists caps does, up to READY. */
+/* Does what a program that lists caps does. */
 static void
 look_at (const gchar *name)
 {
   g_autoptr (GstElement) one = gst_element_factory_make (name, NULL);
-  GstState state;
   const GList *l;
 
-  fail_unless (one != NULL, "there is no %s", name);
-  for (state = GST_STATE_NULL; state <= GST_STATE_READY; state++) {
-    fail_unless_equals_int (
-        gst_element_set_state (one, state), GST_STATE_CHANGE_SUCCESS);
-    for (l = one->pads; l; l = l->next)
-      gst_caps_unref (gst_pad_query_caps (l->data, NULL));
-  }
+  fail_unless_equals_int (
+      gst_element_set_state (one, GST_STATE_READY), GST_STATE_CHANGE_SUCCESS);
+  for (l = one->pads; l; l = l->next)
+    gst_caps_unref (gst_pad_query_caps (l->data, NULL));
   gst_element_set_state (one, GST_STATE_NULL);
 }
 

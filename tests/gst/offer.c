@@ -14,21 +14,31 @@
 
 /* --- access -------------------------------------------------------------- */
 
+/* Returns the allocator that the elements of @h offer upstream. */
+static GstAllocator *
+offered_allocator (GstHarness *h, const gchar *text)
+{
+  GstCaps *caps = gst_caps_from_string (text);
+  g_autoptr (GstQuery) query = gst_query_new_allocation (caps, FALSE);
+  GstAllocator *allocator;
+
+  gst_harness_set_src_caps (h, caps);
+  fail_unless (gst_pad_peer_query (h->srcpad, query));
+  gst_query_parse_nth_allocation_param (query, 0, &allocator, NULL);
+  return allocator;
+}
+
 /* Upstream can use the offered allocator for video, too, with a pool of its
  * own. __i__ is the access mode that is set: auto, direct or staged. */
 TEST_LOOP (access_of_the_allocator, 3)
 {
   g_autoptr (GstHarness) h = gst_harness_new ("vkgdrupload");
   g_autoptr (GstAllocator) allocator = NULL;
-  GstCaps *caps = gst_caps_from_string (
-      "video/x-raw,format=GRAY8,width=64,height=64,framerate=1/1");
-  g_autoptr (GstQuery) query = gst_query_new_allocation (caps, TRUE);
   g_autoptr (GstMemory) memory = NULL;
 
   g_object_set (h->element, "access", __i__, NULL);
-  gst_harness_set_src_caps (h, caps);
-  fail_unless (gst_pad_peer_query (h->srcpad, query));
-  gst_query_parse_nth_allocation_param (query, 0, &allocator, NULL);
+  allocator = offered_allocator (
+      h, "video/x-raw,format=GRAY8,width=64,height=64,framerate=1/1");
   memory = gst_allocator_alloc (allocator, 4096, NULL);
   test_write (memory, 1);
   fail_unless_equals_int (gst_vkgdr_memory_get_write_times (memory, NULL, NULL),
@@ -84,36 +94,31 @@ TEST_LOOP (a_frame_that_is_still_mapped, 4)
   g_autoptr (GstHarness) h = NULL;
   g_autoptr (GstElement) up = NULL;
   g_autoptr (GstAllocator) allocator = NULL;
-  g_autoptr (GstQuery) query = gst_query_new_allocation (NULL, FALSE);
   g_autoptr (GstBuffer) buffer = gst_buffer_new (), result = NULL;
-  GstMapInfo maps[2], map;
-  GstMemory *memory;
+  g_autofree guint8 *got = NULL;
+  GstMapInfo maps[2];
+  gsize size;
   guint i;
 
   test_set_debug ("bar");
   h = gst_harness_new_parse ("vkgdrupload ! vkgdrdownload");
   up = gst_harness_find_element (h, "vkgdrupload");
-  gst_harness_set_src_caps_str (h, "application/x-test");
-  fail_unless (gst_pad_peer_query (h->srcpad, query));
-  gst_query_parse_nth_allocation_param (query, 0, &allocator, NULL);
+  allocator = offered_allocator (h, "application/x-test");
   for (i = 0; i < 2; i++) {
-    memory = gst_allocator_alloc (allocator, 1000, NULL);
+    GstMemory *memory = gst_allocator_alloc (allocator, 1000, NULL);
+
     gst_memory_resize (memory, 100, 800);
     gst_buffer_append_memory (buffer, memory);
-    memory = gst_buffer_peek_memory (buffer, i);
     fail_unless (gst_memory_map (memory, &maps[i], flags));
     test_fill (maps[i].data, maps[i].size, i);
   }
   result = __i__ & 2 ? gst_buffer_copy (buffer) : gst_buffer_ref (buffer);
-  fail_unless (
-      gst_buffer_peek_memory (result, 0) != maps[0].memory || !(__i__ & 2));
   result = gst_harness_push_and_pull (h, result);
   for (i = 0; i < 2; i++)
     gst_memory_unmap (gst_buffer_peek_memory (buffer, i), &maps[i]);
-  fail_unless (gst_buffer_map (result, &map, GST_MAP_READ));
-  fail_unless_equals_int (map.size, 1600);
-  fail_unless (test_matches (map.data, 800, 0));
-  fail_unless (test_matches (map.data + 800, 800, 1));
-  gst_buffer_unmap (result, &map);
+  got = test_buffer_bytes (result, &size);
+  fail_unless_equals_int (size, 1600);
+  fail_unless (test_matches (got, 800, 0));
+  fail_unless (test_matches (got + 800, 800, 1));
   fail_unless_equals_uint64 (test_stat (up, "bytes-untouched"), 0);
 }
