@@ -11,9 +11,6 @@
 
 G_BEGIN_DECLS
 
-/* The size of a frame in bytes. */
-#define TEST_IPC_SIZE (TEST_IPC_WIDTH * TEST_IPC_HEIGHT)
-
 /* The server and its client. NULL if the element does not exist. */
 extern GstHarness *test_sink, *test_src;
 
@@ -31,8 +28,7 @@ extern GstHarness *test_sink, *test_src;
  *   push NUMBERS             frames into the server
  *   push-gated N             a frame that is not written before the gate opens
  *   push-all N               frames 0 to N-1, in another thread
- *   pushed N                 waits for its end: N frames have been accepted
- *   blocks-after N           the thread waits with the frame after N frames
+ *   pushed N                 N of them have been accepted, and no others
  *   caps CAPS, eos, flush, flush-start, next-stream, tag SCOPE NAME TEXT
  *                            the same into the server
  *   warns                    the server has posted a warning
@@ -45,8 +41,6 @@ extern GstHarness *test_sink, *test_src;
  *   flush-client             flushes the client
  *
  *   is FIELD N               a field of the server's stats becomes N
- *   client-is FIELD N        the field is N in the client's stats
- *   no-socket                the file of the socket does not exist
  *   open-gate                nothing has waited for the gate until now
  *   gate-passed              the work behind the gate is done
  *   sleep MS

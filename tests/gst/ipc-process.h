@@ -32,15 +32,17 @@ void test_ipc_stop_server (GstElement *pipeline);
 /* Waits until @element has @n clients. */
 void test_ipc_wait_clients (GstElement *element, guint n);
 
-/* Whether all bytes of @buffer, a frame of "testframes", belong to its
- * timestamp. */
-gboolean test_ipc_is_whole (GstBuffer *buffer);
-
 /* The size of all frames. */
 #define TEST_IPC_WIDTH 64
 #define TEST_IPC_HEIGHT 48
+#define TEST_IPC_SIZE (TEST_IPC_WIDTH * TEST_IPC_HEIGHT) /* in bytes */
 #define TEST_IPC_CAPS \
   "video/x-raw,format=GRAY8,width=64,height=48,framerate=1000/1"
+
+/* Writes the bytes of a frame of "testframes"; returns whether all bytes of
+ * @buffer belong to its timestamp. */
+void test_ipc_fill (guint8 *bytes, guint number);
+gboolean test_ipc_is_whole (GstBuffer *buffer);
 
 G_END_DECLS
 
