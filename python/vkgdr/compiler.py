@@ -10,7 +10,7 @@ import stat
 import tempfile
 import warnings
 from importlib.util import find_spec
-from typing import Any, List, Optional, Sequence, Set, Union
+from typing import Any, Callable, List, Optional, Sequence, Set, Tuple, Union
 
 from . import _nvrtc, driver
 
@@ -161,6 +161,9 @@ class CudaModule:
     """What SourceModule and DynamicModule have in common with driver.Module."""
 
     module: Any = None
+    get_global: Callable[[str], Tuple[int, int]]
+    get_texref: Callable[[str], Any]
+    get_surfref: Callable[[str], Any]
 
     def _bind_module(self) -> None:
         for name in ("get_global", "get_texref", "get_surfref"):

@@ -11,10 +11,12 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, TypeVar
 import numpy as np
 
 from . import driver
-from ._memory import (  # noqa: F401
-    DeviceMemoryPool, PageLockedAllocator, PageLockedMemoryPool, PooledDeviceAllocation,
-    PooledHostAllocation, bitlog2,
-)
+from ._memory import DeviceMemoryPool as DeviceMemoryPool
+from ._memory import PageLockedAllocator as PageLockedAllocator
+from ._memory import PageLockedMemoryPool as PageLockedMemoryPool
+from ._memory import PooledDeviceAllocation as PooledDeviceAllocation
+from ._memory import PooledHostAllocation as PooledHostAllocation
+from ._memory import bitlog2 as bitlog2
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
