@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Helpers for the tests of the overrides: a context, buffers, a pipeline."""
 
-import ctypes
 import time
 from typing import Callable, List, Optional, Sequence
 
@@ -14,6 +13,7 @@ gi.require_version("GstVkgdr", "1.0")
 from gi.repository import GLib, Gst, GstVideo, GstVkgdr  # noqa: E402
 
 import support  # noqa: E402
+from vkgdr import driver  # noqa: E402
 
 WRITE = Gst.MapFlags.WRITE
 READ = Gst.MapFlags.READ
@@ -54,18 +54,16 @@ class DeviceTestCase(support.TestCase):
     def new_buffer(self, data: bytes) -> Gst.Buffer:
         return buffer_of(self.new_memory(data))
 
-    def is_writable(self, memory: Gst.Memory) -> bool:
+    def assert_writable(self, memory: Gst.Memory, expected: bool) -> None:
         """Whether the memory is not mapped elsewhere, so that it can be mapped for
         writing.
         """
         try:
             GstVkgdr.Mapping.new(memory, WRITE | GstVkgdr.MAP_VKGDR).unmap()
+            found = True
         except GLib.Error:
-            return False
-        return True
-
-    def assert_writable(self, memory: Gst.Memory, expected: bool) -> None:
-        self.assertEqual(self.is_writable(memory), expected)
+            found = False
+        self.assertEqual(found, expected)
 
     def wait_until(self, condition: Callable[[], bool], seconds: float = 5) -> None:
         """Waits for a thread of the library, or for another process."""
@@ -74,15 +72,12 @@ class DeviceTestCase(support.TestCase):
             time.sleep(0.001)
         self.assertTrue(condition())
 
-    def run_buffers(
-        self, elements: str, caps: Gst.Caps, buffers: List[Gst.Buffer]
-    ) -> List[Gst.Sample]:
-        """Pushes buffers through elements. Returns the samples that come out."""
-        samples = play(
+    def run_buffer(self, elements: str, caps: Gst.Caps, buffer: Gst.Buffer) -> bytes:
+        """Pushes a buffer through elements. Returns the bytes that come out."""
+        (sample,) = play(
             f'appsrc name=src format=time caps="{caps.to_string()}" ! {elements} '
-            "! appsink name=sink sync=false", buffers, self.context)
-        self.assertEqual(len(samples), len(buffers))
-        return samples
+            "! appsink name=sink sync=false", [buffer], self.context)
+        return host_bytes(sample.get_buffer())
 
 
 def play(
@@ -102,7 +97,8 @@ def play(
         src.emit("push-buffer", buffer)
     if src:
         src.emit("end-of-stream")
-    samples = list(iter(lambda: sink and sink.emit("try-pull-sample", 20 * Gst.SECOND), None))
+    samples: List[Gst.Sample] = list(iter(
+        lambda: sink and sink.emit("try-pull-sample", 20 * Gst.SECOND), None))
     message = pipeline.get_bus().timed_pop_filtered(
         20 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
     pipeline.set_state(Gst.State.NULL)
@@ -113,16 +109,17 @@ def play(
     return samples
 
 
+# CUDA contexts that are not destroyed, because objects of a test may outlive the test.
+_kept: List[driver.Context] = []
+
+
 def other_cuda_context() -> GstVkgdr.Context:
-    """A context of the first device with a CUDA context of its own, which is not
-    destroyed, because objects that were made with it may outlive the test.
-    """
-    if support.driver.cuCtxCreate_v2(ctypes.byref(ctypes.c_void_p()), 0, 0) != 0:
-        raise RuntimeError("cuCtxCreate() failed")
+    """A context of the first device with a CUDA context of its own."""
+    _kept.append(driver.Device(0).make_context())
     try:
         return GstVkgdr.Context.new_from_current()
     finally:
-        support.driver.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+        driver.Context.pop()
 
 
 def upload(memory: Gst.Memory, data: bytes) -> None:

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Helpers for the tests in Python: the CUDA driver by ctypes, the exit status.
+"""Helpers for the tests in Python: memory of the device, optional modules, the exit status."""
 
-The driver is the one that libvkgdr loads: NVIDIA's if it has a device, and softcuda
-otherwise. So the tests can read the memory of either device.
-"""
-
-import ctypes
+import contextlib
 import importlib
 import importlib.util
 import os
@@ -13,7 +9,7 @@ import re
 import subprocess
 import sys
 import unittest
-from typing import Any, List, Optional
+from typing import Any, Iterator, List, Optional
 
 SKIPPED = 77  # Meson takes this exit status for "skipped"
 
@@ -22,6 +18,11 @@ try:
 except ImportError:
     print("skipped: numpy is missing")
     sys.exit(SKIPPED)
+
+from vkgdr import driver  # noqa: E402
+from vkgdr._library import lib  # noqa: E402
+
+driver.init()
 
 # The only modules that tests may lack. If one of them is not installed, a test is
 # skipped. If it is installed but cannot be imported, the test fails.
@@ -48,71 +49,34 @@ def load(name: str, module: Optional[str] = None) -> Any:
     return importlib.import_module(module or name)
 
 
-def _load() -> Optional[ctypes.CDLL]:
-    paths = []
-    if os.environ.get("VKGDR_DRIVER", "auto") != "software":
-        paths.append("libcuda.so.1")
-    if "VKGDR_SOFTCUDA_DIR" in os.environ:
-        paths.append(os.path.join(os.environ["VKGDR_SOFTCUDA_DIR"], "libcuda.so.1"))
-    for path in paths:
-        try:
-            driver = ctypes.CDLL(path)
-        except OSError:
-            continue
-        count = ctypes.c_int(0)
-        if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0:
-            if count.value > 0:
-                return driver
-    return None
-
-
-driver = _load()
-
-
-def _call(name: str, *arguments: Any) -> None:
-    result = getattr(driver, name)(*arguments)
-    if result != 0:
-        raise RuntimeError(f"{name} answers {result}")
-
-
-class PrimaryContext:
-    """The primary CUDA context of the first device, which is current in a block."""
-
-    def __enter__(self) -> None:
-        handle = ctypes.c_void_p()
-        _call("cuDevicePrimaryCtxRetain", ctypes.byref(handle), 0)
-        _call("cuCtxPushCurrent_v2", handle)
-
-    def __exit__(self, *exc: object) -> None:
-        _call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
-        _call("cuDevicePrimaryCtxRelease_v2", 0)
-
-
 def is_software() -> bool:
     """Whether the device is softcuda's. No other library can use it."""
-    folder = os.environ.get("VKGDR_SOFTCUDA_DIR")
-    return driver is None or (folder is not None and driver._name.startswith(folder))
+    return bool(lib.vkgdr_driver_is_software())
 
 
-def current_context() -> Optional[int]:
-    handle = ctypes.c_void_p()
-    _call("cuCtxGetCurrent", ctypes.byref(handle))
-    return handle.value
+@contextlib.contextmanager
+def primary_context() -> Iterator[None]:
+    """The primary CUDA context of the first device, which is current in a block."""
+    context = driver.Device(0).retain_primary_context()
+    context.push()
+    try:
+        yield
+    finally:
+        context.pop()
+        context.detach()
 
 
 def read_device(pointer: int, size: int) -> bytes:
     """Reads memory of the device, after all work that is queued there."""
-    data = ctypes.create_string_buffer(size)
-    with PrimaryContext():
-        _call("cuCtxSynchronize")
-        _call("cuMemcpyDtoH_v2", data, ctypes.c_ulonglong(pointer), ctypes.c_size_t(size))
-    return data.raw
+    with primary_context():
+        driver.Context.synchronize()
+        return bytes(driver.from_device(pointer, size, np.uint8))
 
 
 def write_device(pointer: int, data: bytes) -> None:
-    with PrimaryContext():
-        _call("cuMemcpyHtoD_v2", ctypes.c_ulonglong(pointer), data, ctypes.c_size_t(len(data)))
-        _call("cuCtxSynchronize")
+    with primary_context():
+        driver.memcpy_htod(pointer, data)
+        driver.Context.synchronize()
 
 
 def read_array(array: Any) -> np.ndarray:
@@ -122,19 +86,6 @@ def read_array(array: Any) -> np.ndarray:
     extent = sum((n - 1) * step for n, step in zip(shape, strides)) + np.dtype(dtype).itemsize
     data = read_device(interface["data"][0], extent)
     return np.ndarray(shape, dtype, data, strides=strides)
-
-
-def run_python(code: str, close_fds: bool = True) -> subprocess.CompletedProcess:
-    """Runs a program in its own interpreter, which finds the modules of this folder."""
-    return subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", code],
-        cwd=os.path.dirname(os.path.abspath(__file__)),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        close_fds=close_fds,
-        text=True,
-        timeout=60,
-    )
 
 
 def pattern(size: int, seed: int = 1) -> bytes:
@@ -149,11 +100,14 @@ class TestCase(unittest.TestCase):
                 with self.assertRaisesRegex(kind, text):
                     function(*arguments)
 
-    def assert_prints(self, output: str, code: str, status: int = 0, **options: Any) -> None:
+    def assert_prints(self, output: str, code: str, status: int = 0) -> None:
         """A program in an interpreter of its own prints this, which is a pattern of the
-        whole output, and ends with this status.
+        whole output, and ends with this status. It finds the modules of this folder.
         """
-        result = run_python(code, **options)
+        result = subprocess.run(
+            [sys.executable, "-X", "faulthandler", "-c", code],
+            cwd=os.path.dirname(os.path.abspath(__file__)), stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, timeout=60)
         self.assertEqual(result.returncode, status, result.stdout)
         self.assertRegex(result.stdout, re.compile(rf"\A(?:{output})\Z", re.DOTALL))
 
@@ -162,10 +116,7 @@ def main(argv: Optional[List[str]] = None) -> None:
     """Runs the tests of the program, and ends it with the exit status that Meson
     expects.
     """
-    if driver is None:
-        print("there is neither a GPU nor softcuda")
-        sys.exit(SKIPPED)
-    program = unittest.main(argv=argv, exit=False, verbosity=2)
+    program: Any = unittest.main(argv=argv, exit=False, verbosity=2)
     if not program.result.wasSuccessful():
         sys.exit(1)
     # testsRun cannot be used: Python 3.12.1 does not count skipped tests in it.

@@ -2,8 +2,6 @@
 """Tests of buffers as arrays: shapes, strides, bytes, lifetimes and errors."""
 
 import gc
-import sys
-import unittest.mock
 
 from gst_support import (
     READ, WRITE, DeviceTestCase, GLib, Gst, GstVideo,
@@ -33,19 +31,16 @@ FORMATS = {
     "RGB10A2_LE": [((5, 6), (24, 4), "<u4")],
     "ARGB64": [((5, 6, 4), (48, 8, 2), "<u2")],
     "YUY2": [((5, 6, 2), (12, 2, 1), "|u1")],
-    "UYVY": [((5, 6, 2), (12, 2, 1), "|u1")],
     "NV12": [((5, 6), (8, 1), "|u1"), ((3, 3, 2), (8, 2, 1), "|u1")],
     "P010_10LE": [((5, 6), (12, 2), "<u2"), ((3, 3, 2), (12, 4, 2), "<u2")],
     "I420": [((5, 6), (8, 1), "|u1"), ((3, 3), (4, 1), "|u1"), ((3, 3), (4, 1), "|u1")],
-    "I420_10LE": [((5, 6), (12, 2), "<u2"), ((3, 3), (8, 2), "<u2"), ((3, 3), (8, 2), "<u2")],
-    "Y444": [((5, 6), (8, 1), "|u1")] * 3,
     "S16LE": [((240, 2), (4, 2), "<i2")],
     "S16BE": [((240, 2), (4, 2), ">i2")],
     "F32LE": [((120, 2), (8, 4), "<f4")],
-    "F64LE": [((60, 2), (16, 8), "<f8")],
     "S24_32LE": [((120, 2), (8, 4), "<i4")],
     "U8": [((480, 2), (2, 1), "|u1")],
     "application/x-rtp": [((960,), (1,), "|u1")],
+    "tensor/strided,type=float16,dims=<2,3,4,5>": [((2, 3, 4, 5), (120, 40, 10, 2), "<f2")],
     "": [((960,), (1,), "|u1")],
 }
 
@@ -81,14 +76,14 @@ class Formats(DeviceTestCase):
 
     def test_meta_overrules_the_format(self) -> None:
         caps = video_caps("NV12", 6, 4)
-        data = support.pattern(1000)
-        buffer = self.new_buffer(data)
+        buffer = self.new_buffer(support.pattern(1000))
         add_video_meta(buffer, caps, [100, 500], [64, 32])
-        luma, chroma = GstVkgdr.device_arrays(buffer, caps)
-        self.assertEqual((luma.strides, chroma.strides), ((64, 1), (32, 2, 1)))
-        self.assertEqual(chroma.pointer - luma.pointer, 400)
-        np.testing.assert_array_equal(
-            support.read_array(luma), np.ndarray((4, 6), "u1", data, 100, (64, 1)))
+        for array, where in zip(
+            GstVkgdr.device_arrays(buffer, caps),
+            (((4, 6), "u1", support.pattern(1000), 100, (64, 1)),
+             ((2, 3, 2), "u1", support.pattern(1000), 500, (32, 2, 1)))
+        ):
+            np.testing.assert_array_equal(support.read_array(array), np.ndarray(*where))
 
     def test_planes_in_memories_of_their_own(self) -> None:
         buffer = buffer_of(*(self.new_memory(bytes([value]) * 32) for value in (1, 2)))
@@ -125,6 +120,10 @@ class Formats(DeviceTestCase):
             (ValueError, "do not describe a buffer", arrays, buffer, Gst.Caps.new_any()),
             (ValueError, "do not describe a buffer", arrays, buffer, Gst.Caps.new_empty()),
             (ValueError, "do not describe", arrays, buffer, Gst.Caps.from_string("video/x-raw")),
+            *((ValueError, "", arrays, small, Gst.Caps.from_string(f"tensor/strided,{wrong}"))
+              for wrong in ("dims=<1,2>,type=float64", "dims=<1,0>,type=uint8", "type=uint8",
+                            "dims=<1,2>,dims-order=col-major,type=uint8",
+                            "dims=<1,4>,type=uint8")),
             (TypeError, "not int", arrays, buffer, 3),
             (TypeError, "Gst.Buffer is needed", arrays, b"bytes"),
             (ValueError, "several memories", arrays, two, rgba),
@@ -136,25 +135,6 @@ class Formats(DeviceTestCase):
             # NumPy would make an array of one object.
             (TypeError, r"mapped\(\)", np.asarray, array(buffer)),
         )
-
-    def test_metas_of_another_picture(self) -> None:
-        """A GstVideoMeta is compared with the format before it is used."""
-        def planes(caps: Gst.Caps, of: Gst.Caps, *strides: int) -> list:
-            buffer = Gst.Buffer.new_wrapped(bytes(96))
-            add_video_meta(buffer, of, [0] * len(strides), list(strides))
-            with GstVkgdr.mapped(buffer, caps) as arrays:
-                return [array.shape for array in arrays]
-
-        rgb, i420 = video_caps("RGB", 8, 4), video_caps("I420", 8, 4)
-        gray, larger = video_caps("GRAY8", 8, 4), video_caps("GRAY8", 16, 6)
-        self.assert_raise(
-            (ValueError, "does not describe RGB of 8x4", planes, rgb, i420, 8, 4, 4),
-            (ValueError, "does not describe I420 of 8x4", planes, i420, rgb, 24),
-            (ValueError, "does not describe GRAY8 of 16x6", planes, larger, gray, 16),
-            *((ValueError, "plane 0 .* is not inside its buffer", planes, gray, gray, stride)
-              for stride in (0, 7, -8)),
-        )
-        self.assertEqual(planes(gray, larger, 16), [(4, 8)])
 
 
 class Lifetimes(DeviceTestCase):
@@ -179,26 +159,15 @@ class Lifetimes(DeviceTestCase):
         self.assertIn("closed", repr(array))
         self.assertEqual(array.shape, (64,))
 
-    def test_writers_are_alone(self) -> None:
-        buffer, stream = self.new_buffer(support.pattern(64)), GstVkgdr.Stream(self.context)
-        for arguments in {}, {"stream": stream}:
-            with GstVkgdr.device_array(buffer, **arguments), GstVkgdr.device_array(buffer):
-                self.assert_raise((GLib.Error, "for writing", lambda: GstVkgdr.device_array(
-                    buffer, None, WRITE, **arguments)))
-            with GstVkgdr.device_array(buffer, None, WRITE, **arguments) as array:
-                self.assertFalse(array.readonly)
-                self.assertEqual(array.__cuda_array_interface__["data"], (array.pointer, False))
-                self.assert_raise((GLib.Error, "for reading", GstVkgdr.device_array, buffer))
-
     def test_a_pool_waits_for_arrays(self) -> None:
-        pool = GstVkgdr.BufferPool.new(self.context)
+        pool, caps = GstVkgdr.BufferPool.new(self.context), video_caps("GRAY8", 8, 8)
         config = pool.get_config()
-        Gst.BufferPool.config_set_params(config, video_caps("GRAY8", 8, 8), 64, 1, 1)
+        Gst.BufferPool.config_set_params(config, caps, 64, 1, 1)
         self.assertTrue(pool.set_config(config))
         pool.set_active(True)
         params = Gst.BufferPoolAcquireParams()
         params.flags = Gst.BufferPoolAcquireFlags.DONTWAIT
-        array = GstVkgdr.device_array(pool.acquire_buffer(params)[1], video_caps("GRAY8", 8, 8))
+        array = GstVkgdr.device_array(pool.acquire_buffer(params)[1], caps)
         gc.collect()
         self.assertEqual(pool.acquire_buffer(params)[0], Gst.FlowReturn.EOS)
         array.close()
@@ -246,15 +215,14 @@ class Mapped(DeviceTestCase):
         self.assert_writable(buffer.peek_memory(0), True)
 
     def test_a_missing_numpy_is_named(self) -> None:
-        with unittest.mock.patch.dict(sys.modules, {"numpy": None}):
-            self.assert_raise(
-                (ImportError, "numpy", GstVkgdr.mapped(self.new_buffer(bytes(1))).__enter__))
-            self.assertEqual(GstVkgdr.device_array(self.new_buffer(bytes(10))).shape, (10,))
         self.assert_prints(
-            "mapped\n",
+            r".*\(10,\).*Error: import of numpy.*",
             "import sys; sys.modules['numpy'] = None\n"
             "import gi; gi.require_version('GstVkgdr', '1.0')\n"
-            "from gi.repository import GstVkgdr; print(GstVkgdr.mapped.__name__)")
+            "from gi.repository import Gst, GstVkgdr\n"
+            "memory = GstVkgdr.Context(0).get_allocator().alloc(10)\n"
+            "print(GstVkgdr.device_array(memory).shape, flush=True)\n"
+            "GstVkgdr.mapped(Gst.Buffer.new_wrapped(bytes(1))).__enter__()\n", status=1)
 
     def test_not_left_at_the_end_of_the_interpreter(self) -> None:
         self.assert_prints(

@@ -5,12 +5,13 @@ scripts/test-pycuda runs PyCUDA's own tests.
 """
 
 import concurrent.futures
+import contextlib
 import gc
+import operator
 import os
 import tempfile
-import threading
 import time
-import unittest
+import types
 import warnings
 from typing import Any
 
@@ -22,7 +23,7 @@ from vkgdr import compiler, driver, tools
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 SOURCE = """
-__constant__ float a, b, c, d;
+__constant__ float constant;
 
 __global__ void scale (float *x, int n, float factor)
 {
@@ -30,11 +31,6 @@ __global__ void scale (float *x, int n, float factor)
 
   if (i < n)
     x[i] *= factor;
-}
-
-__global__ void constants (float *x)
-{
-  x[0] = a, x[1] = b, x[2] = c, x[3] = d;
 }
 
 __global__ void slow (volatile int *x, int turns)
@@ -52,8 +48,6 @@ __global__ void sum (double *x, pair p, short s, double2 z)
 }
 """
 
-
-driver.init()
 source_module = tools.context_dependent_memoize(compiler.SourceModule)
 
 
@@ -80,57 +74,41 @@ class WithContext(support.TestCase):
         self.assertEqual(driver.from_device(memory, len(expected), dtype).tolist(), expected)
 
 
-def read_names(file: str) -> list:
-    with open(os.path.join(HERE, file), encoding="utf-8") as names:
-        return [line.strip() for line in names if line.strip() and line[0] != "#"]
-
-
-class Names(support.TestCase):
-    # Names that are attributes of objects, and those of other modules.
-    OBJECTS = ("CompileError", "RegisteredHostMemory", "DeviceData", "OccupancyRecord",
-               "DeviceMemoryPool", "PageLockedMemoryPool", "Function", "Array")
-
+class Names(WithContext):
     def test_every_documented_name_exists(self) -> None:
-        missing = []
-        for line in read_names("pycuda-names.txt"):
-            name, *constants = line.split()
-            first, *rest = name.split(".")
-            if first in ("Buffer", "autoinit"):
-                continue
-            where: Any = tools if first == "tools" else next(
-                (place for place in (driver, compiler, vkgdr) if hasattr(place, first)), None)
-            for part in rest if first == "tools" else [first, *rest]:
-                if part != first and getattr(where, "__name__", "") in self.OBJECTS:
-                    break
-                if not hasattr(where, part):
-                    missing.append(name)
-                    break
-                where = getattr(where, part)
-            for constant, value in (pair.split("=") for pair in constants):
-                if getattr(where, constant, None) != int(value):
-                    missing.append(f"{name}.{constant}")
-        self.assertEqual(missing, [])
+        objects: Any = types.SimpleNamespace(
+            Array=driver.matrix_to_array(np.ones((2, 2), "f4"), "C"),
+            CompileError=driver.CompileError("", (), "", ""), Function=self.scale,
+            RegisteredHostMemory=driver.register_host_memory(driver.aligned_empty(8, "u1")).base)
+        objects.tools = types.SimpleNamespace(
+            DeviceData=tools.DeviceData(), DeviceMemoryPool=tools.DeviceMemoryPool(),
+            OccupancyRecord=tools.OccupancyRecord(tools.DeviceData(), 32),
+            PageLockedMemoryPool=tools.PageLockedMemoryPool())
 
-    def test_every_device_attribute_exists(self) -> None:
-        names = set(read_names("pycuda-attributes.txt"))
-        self.assertEqual(names - driver.device_attribute.names.keys(), set())
+        def find(name: str) -> Any:
+            for place in (objects, driver, compiler, vkgdr):
+                with contextlib.suppress(AttributeError):
+                    return operator.attrgetter(name)(place)
+
+        with open(os.path.join(HERE, "pycuda-names.txt"), encoding="utf-8") as names:
+            lines = [line.split() for line in names if line[0] != "#"]
+        self.assertEqual([name for name, *_ in lines if find(name) is None], [])
+        for name, *constants in lines:
+            for constant, value in (pair.split("=") for pair in constants):
+                self.assertEqual(getattr(find(name), constant), int(value), name)
 
     def test_errors_of_the_environment(self) -> None:
-        """An unknown driver, an unknown device, and calls before init()."""
+        """An unknown driver, an unknown device, an unknown size, and calls before init()."""
         for variable, program, text in (
             ("PATH", "d.Device.count()", "LogicError cuDeviceGetCount failed"),
             ("VKGDR_DRIVER", "d.init()", "RuntimeError .*VKGDR_DRIVER"),
             ("CUDA_DEVICE", "import vkgdr.autoinit", 'ValueError CUDA_DEVICE is "banana"'),
+            *([("SOFTCUDA_MEMORY", "import vkgdr.autoinit; d.mem_alloc(16)",
+                '.*SOFTCUDA_MEMORY is "banana"')] if support.is_software() else []),
         ):
             self.assert_prints(f"{text}.*", (
                 f"import os; os.environ['{variable}'] = 'banana'\nimport vkgdr.driver as d\n"
                 f"try: {program}\nexcept Exception as e: print(type(e).__name__, e)"))
-
-    @unittest.skipUnless(support.is_software(), "needs softcuda")
-    def test_an_unknown_size_of_softcuda_is_told(self) -> None:
-        self.assert_prints(
-            '.*SOFTCUDA_MEMORY is "lots".*', "import os; os.environ['SOFTCUDA_MEMORY'] = 'lots'\n"
-            "import vkgdr.autoinit, vkgdr.driver as d; d.mem_alloc(16)")
 
 
 class Contexts(support.TestCase):
@@ -160,12 +138,6 @@ class Contexts(support.TestCase):
             (driver.LogicError, "no currently active context", driver.mem_alloc, 16))
         first.detach()
 
-    def test_an_object_outlives_its_context(self) -> None:
-        context = driver.Device(0).make_context()
-        memory, stream, event = driver.mem_alloc(16), driver.Stream(), driver.Event()
-        context.detach()
-        del memory, stream, event
-
     def test_what_is_left_at_the_end_is_freed_with_its_context(self) -> None:
         for name in ("autoinit", "autoprimaryctx"):
             self.assert_prints(
@@ -176,15 +148,16 @@ class Contexts(support.TestCase):
                 "DynamicModule()")
 
     def test_an_object_is_freed_in_another_thread(self) -> None:
+        """Or later than its context."""
         context = driver.Device(0).make_context()
         memory = driver.mem_alloc(1 << 20)
+        rest: Any = [driver.mem_alloc(16), driver.Stream(), driver.Event()]
         free = driver.mem_get_info()[0]
-        thread = threading.Thread(target=memory.free)
-        thread.start()
-        thread.join()
+        with concurrent.futures.ThreadPoolExecutor(1) as thread:
+            thread.submit(memory.free).result()
         self.assertGreaterEqual(driver.mem_get_info()[0], free + (1 << 20))
-        context.pop()
         context.detach()
+        rest.clear()
 
 
 class Memory(WithContext):
@@ -206,21 +179,18 @@ class Memory(WithContext):
                       driver.aligned_empty_like):
             self.assertTrue(empty(array).flags.f_contiguous, empty)
 
-    def copy_rows(self, source: Any, target: Any, **fields: Any) -> driver.Memcpy2D:
-        copy = driver.Memcpy2D()
-        getattr(copy, f"set_src_{source[0]}")(source[1])
-        getattr(copy, f"set_dst_{target[0]}")(target[1])
-        copy.width_in_bytes, copy.height = np.int64(40), 4
-        for name, value in fields.items():
-            setattr(copy, name, value)
-        return copy
-
     def test_rows(self) -> None:
         memory, pitch = driver.mem_alloc_pitch(40, 4, 4)
         array, back = np.arange(80, dtype=np.float32).reshape(4, 20), np.zeros((4, 10), np.float32)
-        self.copy_rows(("host", array[:, 5:15]), ("device", memory),  # rows with a pitch
-                       src_pitch=array.strides[0], dst_pitch=pitch)(aligned=True)
-        copy = self.copy_rows(("unified", memory), ("host", back), src_pitch=pitch, dst_pitch=40)
+        copy = driver.Memcpy2D()
+        copy.set_src_host(array[:, 5:15])  # rows with a pitch
+        copy.set_dst_device(memory)
+        copy.width_in_bytes, copy.height = np.int64(40), 4
+        copy.src_pitch, copy.dst_pitch = array.strides[0], pitch
+        copy(aligned=True)
+        copy.set_src_unified(memory)
+        copy.set_dst_host(back)
+        copy.src_pitch, copy.dst_pitch = pitch, 40
         stream = driver.Stream()
         copy(stream)
         stream.synchronize()
@@ -246,16 +216,12 @@ class Memory(WithContext):
         driver.Context.synchronize()
         self.assertEqual(array.tolist(), [5] * 8)
 
-    def test_pointer_holders(self) -> None:
-        memory = driver.to_device(buffer=np.arange(4, dtype=np.float32))
+    def test_objects_with_a_pointer(self) -> None:
+        memory = driver.to_device(np.arange(4, dtype=np.float32))
 
         class Holder(driver.PointerHolderBase):
             def get_pointer(self) -> int:
                 return int(memory)
-
-        self.assert_device(Holder(), [0, 1, 2, 3])
-        self.scale(Holder(), np.int32(4), np.float32(2), block=(4, 1, 1))
-        self.assert_device(memory, [0, 2, 4, 6])
 
         class Array:  # of one float, as CuPy's
             __cuda_array_interface__ = {"data": (int(memory) + 4, False)}
@@ -263,60 +229,18 @@ class Memory(WithContext):
             def __index__(self) -> int:
                 return 7
 
+        self.scale(Holder(), np.int32(4), np.float32(2), block=(4, 1, 1))
+        self.assert_device(Holder(), [0, 2, 4, 6])
         self.assert_device(Array(), [2])
-
-    def test_launches_with_wrong_sizes(self) -> None:
-        scale = self.scale.prepare("Pif")
-        for grid, kind in (((1 << 32,), OverflowError), ((-1,), OverflowError),
-                           ((1.0,), TypeError), (("1",), TypeError)):
-            self.assert_raise((kind, "", scale.prepared_call, grid, (1, 1, 1), 0, 0, 0))
-        scale.prepared_call((np.int64(1),), [np.uint8(1), 1, 1], 0, 0, 0)
-        scale.prepared_call((), (1, 1, 1), 0, 0, 0)
-        self.context.synchronize()
-
-    def test_memory_with_two_pointers(self) -> None:
         try:
-            memory = vkgdr.RawMemory(vkgdr.Vkgdr.open_current_context(), 64)
+            both = vkgdr.RawMemory(vkgdr.Vkgdr.open_current_context(), 64)
         except vkgdr.VkgdrError as error:
             self.skipTest(str(error))
-        np.asarray(memory)[:] = 3
-        memory.flush(0, 64)
-        self.assertEqual(driver.from_device(memory, 64, np.uint8).sum(), 192)
-        memory.free()
+        np.asarray(both)[:] = 3
+        both.flush(0, 64)
+        self.assert_device(both, [3] * 64, np.uint8)
 
-    def test_bytes_that_another_function_uses_are_waited_for_by_free(self) -> None:
-        done = driver.pagelocked_zeros(2, np.int32)
-        memory = driver.mem_alloc(1 << 20)
-        self.function("slow")(
-            np.uintp(done.ctypes.data), np.int32(2_000_000), block=(1, 1, 1))
-        del memory  # waits, as cuMemFree() does
-        self.assertEqual(done[1], 42)
-
-
-class Arrays(WithContext):
-    def setUp(self) -> None:
-        super().setUp()
-        descriptor = driver.ArrayDescriptor()
-        descriptor.width, descriptor.height, descriptor.num_channels = 4, np.int64(3), 1
-        descriptor.format = driver.array_format.FLOAT
-        self.array = driver.Array(descriptor)
-
-    def make(self, kind: Any, *arguments: Any, **keywords: Any) -> Any:
-        """Makes an object. softcuda does not support all kinds of them."""
-        try:
-            return kind(*arguments, **keywords)
-        except driver.LogicError as error:
-            self.assertIn("not supported", str(error))
-            self.assertTrue(support.is_software())
-            self.skipTest(str(error))
-
-    def test_descriptors(self) -> None:
-        back = self.array.get_descriptor()
-        self.assertEqual((back.width, back.height, back.num_channels, back.format),
-                         (4, 3, 1, driver.array_format.FLOAT))
-        self.assertEqual(self.array.get_descriptor_3d().depth, 0)
-
-    def test_copies(self) -> None:
+    def test_arrays(self) -> None:
         matrix = np.arange(12, dtype=np.float32).reshape(3, 4)
         for array, expected in ((driver.matrix_to_array(matrix, "C"), matrix),
                                 (driver.matrix_to_array(matrix, "F"), matrix.T),
@@ -329,42 +253,25 @@ class Arrays(WithContext):
             copy.height = back.shape[0]
             copy()
             self.assertEqual(back.tolist(), expected.tolist())
-        driver.memcpy_htoa(self.array, 0, matrix[1])
-        driver.memcpy_atoh(back[0], self.array, 0)
+        found = array.get_descriptor()
+        self.assertEqual((found.width, found.height, found.num_channels, found.format),
+                         (4, 3, 1, driver.array_format.FLOAT))
+        self.assertEqual(array.get_descriptor_3d().depth, 0)
+        array = driver.Array(found)
+        driver.memcpy_htoa(array, 0, matrix[1])
+        driver.memcpy_atoh(back[0], array, 0)
         self.assertEqual(back[0].tolist(), matrix[1].tolist())
-
-    def test_boxes(self) -> None:
-        box = self.make(driver.np_to_array, np.zeros((2, 3, 4), np.complex64), "C",
-                        allowSurfaceBind=True)
-        self.assertEqual(box.get_descriptor_3d().num_channels, 2)
-
-    def test_texture_reference(self) -> None:
-        texture, memory = self.make(driver.TextureReference), driver.mem_alloc(64)
-        texture.set_array(self.array)
-        texture.set_flags(driver.TRSF_READ_AS_INTEGER)
-        texture.set_address_mode(0, driver.address_mode.CLAMP)
-        texture.set_filter_mode(driver.filter_mode.LINEAR)
-        self.assertEqual(
-            (texture.get_array(), texture.get_flags(), texture.get_address_mode(0),
-             texture.get_filter_mode(), texture.get_format()[0]),
-            (self.array, 1, driver.address_mode.CLAMP, driver.filter_mode.LINEAR,
-             driver.array_format.FLOAT))
-        texture.set_address(memory, 64)
-        self.assertEqual(texture.get_address(), int(memory))
 
 
 class Streams(WithContext):
     def test_times(self) -> None:
-        stream = driver.Stream()
-        memory = driver.mem_alloc(1 << 20)
-        host = driver.pagelocked_empty(1 << 20, np.uint8)
-        for _ in range(10):
-            start, end = driver.Event(), driver.Event()
-            start.record(stream)
-            driver.memcpy_dtoh_async(host, memory, stream)
-            self.assertIs(end.record(stream).synchronize(), end)
-            self.assertGreaterEqual(start.time_till(end), 0)
-            self.assertEqual(start.time_till(end), end.time_since(start))
+        stream, start, end = driver.Stream(), driver.Event(), driver.Event()
+        memory, host = driver.mem_alloc(1 << 20), driver.pagelocked_empty(1 << 20, np.uint8)
+        start.record(stream)
+        driver.memcpy_dtoh_async(host, memory, stream)
+        self.assertIs(end.record(stream).synchronize(), end)
+        self.assertGreaterEqual(start.time_till(end), 0)
+        self.assertEqual(start.time_till(end), end.time_since(start))
         self.assertTrue(stream.is_done() and end.query())
 
     def test_events_order_streams(self) -> None:
@@ -397,6 +304,7 @@ class Functions(WithContext):
              lambda number=number: scale(memory, number, np.float32(1), block=(4, 1, 1)))
             for number in (4, 4.0, True)))
         self.assertIs(scale.prepare("Pif"), scale)
+        scale.prepared_call((), [np.uint8(1), 1, 1], 0, 0, 0)
         scale.prepared_call((1,), (4, 1, 1), memory, 4, 3)  # an integer where a float is due
         self.assert_device(memory, [3] * 4)
         stream = driver.Stream()
@@ -407,63 +315,41 @@ class Functions(WithContext):
 
     def test_calls(self) -> None:
         array, numbers = np.ones(4, np.float32), (np.int32(4), np.float32(2))
-        seconds = self.scale(driver.InOut(array), *numbers, block=(4, 1, 1), grid=(1,),
-                             time_kernel=True)
-        self.assertGreater(seconds, 0)
+        self.assertTrue(self.scale(
+            driver.InOut(array), *numbers, block=(4, 1, 1), grid=(1,), time_kernel=True))
         self.scale(driver.InOut(array), *numbers, block=(4, 1, 1), stream=driver.Stream())
         self.assertEqual(array.tolist(), [4] * 4)
 
-    def test_calls_of_before_2011(self) -> None:
-        memory, scale = driver.to_device(np.ones(4, np.float32)), self.scale
-        with self.assertWarns(DeprecationWarning):
-            scale.set_block_shape(4, 1, 1)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            scale.param_set(memory, np.int32(4), np.float32(2))
-            scale.launch()
-            scale.param_setf(12, 4.0)
-            scale.launch_grid(1, 1)
-        self.assert_device(memory, [8] * 4)
-
-    def test_constants(self) -> None:
-        for number, name in enumerate("abcd"):
-            pointer, size = source_module(SOURCE).get_global(name)
-            self.assertEqual(size, 4)
-            driver.memcpy_htod(pointer, np.float32(number))
-        out = np.zeros(4, np.float32)
-        self.function("constants")(driver.Out(out), block=(1, 1, 1))
-        self.assertEqual(out.tolist(), [0, 1, 2, 3])
-
     def test_functions_that_only_call_cuda(self) -> None:
         """They pass their arguments on; the driver may refuse."""
-        context, memory, scale = self.context, driver.mem_alloc(64), self.scale
-        managed, array = driver.managed_zeros(8, np.uint8).base, np.ones((4, 4), np.float32)
-
-        for call in (
-            lambda: context.set_limit(0, context.get_limit(driver.limit.STACK_SIZE)),
-            lambda: context.set_cache_config(context.get_cache_config()),
-            lambda: context.set_shared_config(context.get_shared_config()),
-            lambda: context.enable_peer_access(context),
-            lambda: context.disable_peer_access(context),
-            context.get_api_version, driver.start_profiler, driver.stop_profiler,
-            lambda: driver.Device(0).can_access_peer(driver.Device(0)),
-            lambda: driver.Event().ipc_handle(),
-            lambda: driver.IPCMemoryHandle(driver.mem_get_ipc_handle(memory)).close(),
-            lambda: driver.memcpy_peer(memory, memory + 32, 32, src_context=context),
-            lambda: driver.memcpy_peer_async(memory, memory + 32, 32, stream=driver.Stream()),
-            lambda: driver.memset_d2d16_async(memory, 16, 1, 4, 2, stream=driver.Stream()),
-            lambda: scale.set_attribute(
-                driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, 64),
-            lambda: scale.set_cache_config(driver.func_cache.PREFER_L1),
-            lambda: scale.set_shared_config(driver.shared_config.FOUR_BYTE_BANK_SIZE),
-            lambda: managed.advise(driver.mem_advise_flags.SET_READ_MOSTLY),
-            lambda: managed.attach(driver.mem_attach_flags.GLOBAL, stream=driver.Stream()),
-            lambda: driver.memcpy_atod(memory, driver.matrix_to_array(array, "C"), 0, 16),
-        ):
-            try:
-                call()
-            except driver.LogicError:
-                pass
+        d, scale, context, memory = driver, self.scale, self.context, driver.mem_alloc(64)
+        managed, stream = d.managed_zeros(8, np.uint8).base, d.Stream()
+        for call in """
+            context.set_limit(0, context.get_limit(d.limit.STACK_SIZE))
+            context.set_cache_config(context.get_cache_config())
+            context.set_shared_config(context.get_shared_config())
+            context.enable_peer_access(context)
+            context.disable_peer_access(context)
+            context.get_api_version()
+            d.start_profiler()
+            d.stop_profiler()
+            d.Device(0).can_access_peer(d.Device(0))
+            d.Event().ipc_handle()
+            d.IPCMemoryHandle(d.mem_get_ipc_handle(memory)).close()
+            d.memcpy_peer(memory, memory + 32, 32, src_context=context)
+            d.memcpy_peer_async(memory, memory + 32, 32, stream=stream)
+            d.memset_d2d16_async(memory, 16, 1, 4, 2, stream=stream)
+            scale.set_attribute(d.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, 64)
+            scale.set_cache_config(d.func_cache.PREFER_L1)
+            scale.set_shared_config(d.shared_config.FOUR_BYTE_BANK_SIZE)
+            managed.advise(d.mem_advise_flags.SET_READ_MOSTLY)
+            managed.attach(d.mem_attach_flags.GLOBAL, stream=stream)
+            d.memcpy_atod(memory, d.matrix_to_array(np.ones((4, 4), "f4"), "C"), 0, 16)
+            d.np_to_array(np.zeros((2, 3, 4), np.complex64), "C", allowSurfaceBind=True)
+            d.TextureReference().set_address(memory, 64)
+        """.split("\n"):
+            with self.subTest(call), contextlib.suppress(d.LogicError):
+                eval(call.strip() or "None", {**globals(), **locals()})
 
     def test_threads_launch_at_the_same_time(self) -> None:
         scale, context = self.scale.prepare("Pif"), self.context
@@ -508,6 +394,7 @@ class Tables(WithContext):
             ("scale.local_size_bytes == 0", True),
             ("memory + 4 == int(memory) + 4, len(memory)", (True, 64)),
             ("d.mem_get_address_range(memory + 8)[0] == int(memory)", True),
+            ("source_module(SOURCE).get_global('constant')[1]", 4),
             ("d.managed_zeros(8, 'u1').base.as_buffer(2, 1).nbytes", 2),
             ("record.warps_per_mp / record.tb_per_mp, record.occupancy <= 1", (4, True)),
             ("tools.OccupancyRecord(data, 32, shared_mem=data.shared_memory).limited_by",
@@ -518,30 +405,37 @@ class Tables(WithContext):
 
     def test_parameters_of_the_documentation(self) -> None:
         """Its names, where they are not those of PyCUDA's code."""
-        array, scale = np.ones(4, np.float32), self.scale
-        memory, event = driver.to_device(buffer=array), driver.Event().record()
-        driver.Stream().wait_for_event(event=event)
-        self.assertEqual(event.synchronize().time_since(start_event=event), 0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for call, arguments in (
-                (driver.mem_alloc, {"size": 8}), (driver.Device, {"device_no": 0}),
-                (driver.Module, {"image": compiler.compile(SOURCE)}),
-                (driver.memset_d32, {"dest": memory, "data": 0, "count": 4}),
-                (driver.memset_d8_async, {"dest": memory, "data": 0, "size": 16, "stream": None}),
-                (driver.InOut, {"array": array}),
-                *((zeros, {"shape": 4, "dtype": "u1", "order": "F", "mem_flags": 1})
-                  for zeros in (driver.pagelocked_empty, driver.managed_zeros)),
-                (driver.aligned_zeros_like, {"array": array, "alignment": 64}),
-                (scale.set_block_shape, {"x": 1, "y": 1, "z": 1}),
-                (scale.set_shared_size, {"bytes": 0}), (scale.param_set_size, {"bytes": 16}),
-                (scale.param_seti, {"offset": 8, "value": 0}),
-                (scale.param_setf, {"offset": 12, "value": 1.0}),
-                (scale.param_setv, {"offset": 0, "value": np.uint64(int(memory))}),
-                (scale.launch_grid, {"width": 1, "height": 1}),
-                (scale.launch_grid_async, {"width": 1, "height": 1, "stream": None}),
-            ):
-                call(**arguments)
+        d, scale, array = driver, self.scale, np.ones(4, np.float32)
+        memory, other, event = d.to_device(array), d.mem_alloc(16), d.Event().record()
+        for call in """
+            d.to_device(buffer=array)
+            d.Stream().wait_for_event(event=event)
+            event.synchronize().time_since(start_event=event)
+            d.mem_alloc(size=8)
+            d.Device(device_no=0)
+            d.Module(image=compiler.compile(SOURCE))
+            d.memset_d32(dest=memory, data=0x3f800000, count=4)
+            d.memset_d8_async(dest=other, data=0, size=16, stream=None)
+            d.InOut(array=array)
+            d.pagelocked_empty(shape=4, dtype="u1", order="F", mem_flags=1)
+            d.managed_zeros(shape=4, dtype="u1", order="F", mem_flags=1)
+            d.aligned_zeros_like(array=array, alignment=64)
+            scale.set_block_shape(x=4, y=1, z=1)
+            scale.set_shared_size(bytes=0)
+            scale.param_set_size(bytes=16)
+            scale.param_seti(offset=8, value=4)
+            scale.param_setf(offset=12, value=3.0)
+            scale.param_setv(offset=0, value=np.uint64(int(memory)))
+            scale.launch_grid(width=1, height=1)
+            scale.launch_grid_async(width=1, height=1, stream=None)
+            scale.param_set(memory, np.int32(4), np.float32(2))
+            scale.launch()
+        """.split("\n"):
+            with self.subTest(call), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                eval(call.strip() or "None", {**globals(), **locals()})
+        self.assert_device(memory, [18] * 4)
+        self.assertWarns(DeprecationWarning, scale.set_block_shape, 1, 1, 1)
 
     def test_wrong_arguments(self) -> None:
         d, scale = driver, self.scale
@@ -572,6 +466,9 @@ class Tables(WithContext):
             (TypeError, "", scale.param_set_texref, 0),
             (TypeError, "", d.Memcpy3DPeer().set_src_context, 0),
             (ValueError, "block size", scale, d.In(array), *numbers),
+            *((kind, "", scale.prepare("Pif").prepared_call, (size,), (1, 1, 1), 0, 0, 0)
+              for size, kind in ((1 << 32, OverflowError), (-1, OverflowError), (1.0, TypeError),
+                                 ("1", TypeError))),
             (ValueError, "banana", lambda: scale(block=(1, 1, 1), banana=1)),
             (d.LogicError, "",
              lambda: scale(d.In(array), *numbers, block=(4, 1, 1), grid=(1,) * 4)),
@@ -599,18 +496,13 @@ class Compiler(WithContext):
                 file.write(b"evil")
             os.chmod(os.path.join(folder, name), 0o666)
             self.assertNotEqual(compiler.compile(source, cache_dir=folder), b"evil")
-
-    def test_a_changed_header_compiles_again(self) -> None:
-        source = '#include "n.h"\n__global__ void f (int *x) { *x = N; }'
-        with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as folder:
-            for number in (1, 2):
+            # A header that has changed is not in the image.
+            source, images = '#include "n.h"\n__global__ void f (int *x) { *x = N; }', []
+            for number in 1, 2:
                 with open(os.path.join(folder, "n.h"), "w", encoding="utf-8") as file:
                     file.write(f"#define N {number}\n")
-                out = np.zeros(1, np.int32)
-                compiler.SourceModule(
-                    source, cache_dir=cache, include_dirs=[folder]
-                ).get_function("f")(driver.Out(out), block=(1, 1, 1))
-                self.assertEqual(out[0], number)
+                images.append(compiler.compile(source, cache_dir=folder, include_dirs=[folder]))
+            self.assertNotEqual(*images)
 
     def test_options(self) -> None:
         from vkgdr import _nvrtc
@@ -632,8 +524,8 @@ class Compiler(WithContext):
     def test_errors(self) -> None:
         with self.assertRaises(driver.CompileError) as caught:
             compiler.SourceModule("\nbanana", no_extern_c=True)
-        self.assertRegex(caught.exception.stderr, r"(?s)kernel.cu(:2:|\(2\)).*banana")
-        self.assertIn("kernel.cu", caught.exception.command_line)
+        self.assertRegex(caught.exception.stderr or "", r"(?s)kernel.cu(:2:|\(2\)).*banana")
+        self.assertIn("kernel.cu", caught.exception.command_line or ())
 
     def test_dynamic_module_says_what_it_lacks(self) -> None:
         try:
@@ -645,13 +537,6 @@ class Compiler(WithContext):
 
 
 class Tools(WithContext):
-    def test_bins(self) -> None:
-        pool = tools.DeviceMemoryPool()
-        for size in [*range(1, 2000), 123456, 1 << 40]:
-            bin = pool.bin_number(size)
-            self.assertGreaterEqual(pool.alloc_size(bin), size)
-            self.assertEqual(pool.bin_number(pool.alloc_size(bin)), bin)
-
     def test_counts(self) -> None:
         pool = tools.DeviceMemoryPool()
         first, second = pool.allocate(1000), pool.allocate(1000)

@@ -183,7 +183,7 @@ class FramesTest(support.TestCase):
         apart = ["unshare", "--user", "--map-current-user", "--pid", "--fork", "--mount-proc"]
         if os.geteuid() == 0:
             apart = ["unshare", "--pid", "--fork", "--mount-proc"]
-        for prefix in [], apart:
+        for prefix in apart[:0], apart:
             if prefix and subprocess.run([*prefix, "true"], stderr=subprocess.DEVNULL).returncode:
                 self.skipTest("no other PID namespace is permitted")
             self.assertEqual(

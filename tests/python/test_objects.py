@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests of contexts, streams and memory as objects of Python."""
+"""Tests of contexts, streams, memory and errors as objects of Python."""
 
+import builtins
+import copy
 import gc
+from typing import Any
 
 import gst_support
 import support
 import numpy as np
 from gst_support import READ, WRITE
-from gi.repository import Gst, GstVkgdr
+from gi.repository import GLib, Gst, GstVkgdr
 
 
 class Contexts(gst_support.DeviceTestCase):
@@ -30,22 +33,21 @@ class Memory(gst_support.DeviceTestCase):
         params = Gst.AllocationParams()
         params.prefix, params.padding, params.align = 16, 8, 15
         for allocator in (
-            Gst.Allocator.find("VkgdrMemory"), self.allocator, GstVkgdr.Allocator(),
+            Gst.Allocator.find("VkgdrMemory"), GstVkgdr.Allocator(),
             GstVkgdr.Allocator(self.context),
         ):
             for memory in (
                 allocator.alloc(1000, params), allocator.alloc(size=1000, params=params),
-                allocator.alloc(1000, None), allocator.alloc(1000), allocator.alloc(size=1000),
                 allocator.alloc(np.int64(1000)), allocator.alloc(np.uint16(1000), None),
             ):
                 self.assertTrue(GstVkgdr.is_vkgdr_memory(memory))
                 self.assertEqual(memory.size, 1000)
-            self.assertEqual(allocator.alloc(1000, params).offset, 16)
-            self.assert_raise(
-                (TypeError, "", allocator.alloc, 1000, "params"),
-                (TypeError, "", allocator.alloc, 1.5),
-                (OverflowError, "", allocator.alloc, -1),
-            )
+        self.assertEqual(self.allocator.alloc(1000, params).offset, 16)
+        self.assert_raise(
+            (TypeError, "", self.allocator.alloc, 1000, "params"),
+            (TypeError, "", self.allocator.alloc, 1.5),
+            (OverflowError, "", self.allocator.alloc, -1),
+        )
 
     def test_length_and_pointers(self) -> None:
         memory = self.allocator.alloc(1000)
@@ -83,6 +85,83 @@ class Memory(gst_support.DeviceTestCase):
         del view
         gc.collect()
         self.assert_writable(memory, True)
+
+
+class Errors(gst_support.DeviceTestCase):
+    def test_compile_error(self) -> None:
+        with self.assertRaises(GstVkgdr.CompileError) as caught:
+            GstVkgdr.Kernel.new_from_source(
+                self.context, "__global__ void f () { nonsense; }", "mine", None)
+        error = caught.exception
+        self.assertIsInstance(error, GstVkgdr.CudaError)
+        self.assertTrue(error.matches(GstVkgdr.error_quark(), GstVkgdr.Error.COMPILE))
+        self.assertIn("mine does not compile", error.message)
+        self.assertIn("nonsense", error.stderr)
+        self.assertNotIn("mine does not compile", error.stderr)
+        for other in (error.copy(), copy.copy(error)):
+            self.assertIsInstance(other, GstVkgdr.CompileError)
+            self.assertEqual((other.message, other.domain, other.code),
+                             (error.message, error.domain, error.code))
+
+    def test_classes(self) -> None:
+        """Errors of the caller, of the machine, and a lack of memory."""
+        memory, stream = self.allocator.alloc(16), GstVkgdr.Stream(self.context)
+        for kind, of_python, call, *arguments in (
+            (GstVkgdr.LogicError, GLib.Error, GstVkgdr.Kernel.new_from_source, self.context,
+             "__global__ void f () {}", "mine", "g"),
+            (GstVkgdr.LogicError, GLib.Error, GstVkgdr.memory_fill, memory, 0, 17, 0, stream),
+            (GstVkgdr.RuntimeError, builtins.RuntimeError, GstVkgdr.Context, 99),
+            (GstVkgdr.MemoryError, builtins.MemoryError, self.allocator.alloc, 1 << 60),
+        ):
+            with self.assertRaises(kind) as caught:
+                call(*arguments)
+            self.assertIsInstance(caught.exception, of_python)
+            self.assertEqual(isinstance(caught.exception, GstVkgdr.LogicError),
+                             kind is GstVkgdr.LogicError)
+        self.assertIn("no memory for", caught.exception.message)
+
+    def test_launch_error(self) -> None:
+        """A later call raises the error. This runs in its own process, because
+        the CUDA context cannot be used afterwards.
+        """
+        self.assert_prints(".*CUDA_ERROR_(LAUNCH_FAILED|ILLEGAL_ADDRESS) True\n", """
+import os
+from gst_support import GLib, GstVkgdr
+from vkgdr import compiler
+context = GstVkgdr.Context()
+try:
+    with context:
+        compiler.SourceModule("__global__ void f () { *(int *) 16 = 1; }").get_function("f")(
+            block=(1, 1, 1))
+        context.synchronize()
+except GstVkgdr.LaunchError as error:
+    print(error.cuda_error, isinstance(error, GLib.Error), flush=True)
+os._exit(0)
+""")
+
+    def test_names_of_the_driver(self) -> None:
+        for name, kind in (
+            ("CUDA_ERROR_OUT_OF_MEMORY", GstVkgdr.MemoryError),
+            ("CUDA_ERROR_LAUNCH_TIMEOUT", GstVkgdr.LaunchError),
+            ("CUDA_ERROR_MISALIGNED_ADDRESS", GstVkgdr.LaunchError),
+            ("CUDA_ERROR_INVALID_VALUE", GstVkgdr.LogicError),
+            ("CUDA_ERROR_NOT_READY", GstVkgdr.RuntimeError),
+            (None, GstVkgdr.RuntimeError),
+        ):
+            message = f"cuX: {name} (t)" if name else "it failed"
+            error: Any = GLib.Error(message, "gst-vkgdr-error-quark", int(GstVkgdr.Error.FAILED))
+            self.assertEqual(
+                (type(error), error.cuda_error, error.args), (kind, name, (message,)))
+
+    def test_errors_of_others_are_left_alone(self) -> None:
+        class Own(GLib.Error):
+            pass
+
+        with self.assertRaises(GLib.Error) as caught:
+            Gst.parse_launch("no-such-element")
+        for error in caught.exception, GLib.Error("plain"), GLib.Error():
+            self.assertIs(type(error), GLib.Error)
+        self.assertIs(type(Own("m", "gst-vkgdr-error-quark", 4)), Own)
 
 
 class All(gst_support.DeviceTestCase):

@@ -14,9 +14,9 @@ SIZE = 10000
 
 class WithContext(support.TestCase):
     def setUp(self) -> None:
-        context = support.PrimaryContext()
+        context = support.primary_context()
         context.__enter__()
-        self.addCleanup(context.__exit__)
+        self.addCleanup(context.__exit__, None, None, None)
 
 
 class Arguments(WithContext):
@@ -37,29 +37,11 @@ class Arguments(WithContext):
             *((VkgdrError, "", function, offset, size)
               for function in (memory.flush, memory.invalidate)
               for offset, size in (
-                (0, SIZE + 1), (SIZE, 1), (SIZE + 1, 0), (-1, 1), (0, -1), (1 << 64, 1),
-                (0, 1 << 64), ((1 << 64) - 1, 2))),
+                (SIZE, 1), (-1, 1), (0, -1), (1 << 64, 1), (0, 1 << 64))),
         )
-        for function in memory.flush, memory.invalidate:
-            for offset, size in ((0, SIZE), (0, 0), (SIZE, 0), (1, 7)):
-                function(offset, size)
-
-    def test_integers_of_numpy(self) -> None:
-        handle = Vkgdr(np.int64(0), np.uint32(0))
-        with RawMemory(handle, np.int64(SIZE), np.int8(0)) as memory:
-            self.assertEqual(len(memory), SIZE)
-            memory.flush(np.int32(0), np.uint64(SIZE))
-            memory.invalidate(np.int32(0), np.uint64(SIZE))
 
 
 class Opening(WithContext):
-    def test_flags_have_the_values_of_0_1(self) -> None:
-        self.assertEqual([
-            OpenFlags.CURRENT_CONTEXT_BIT, OpenFlags.FORCE_NON_COHERENT_BIT,
-            OpenFlags.REQUIRE_COHERENT_BIT,
-        ], [1, 2, 4])
-        self.assertIsInstance(OpenFlags(1) | OpenFlags(4), OpenFlags)
-
     def test_opens_by_number_and_by_context(self) -> None:
         class Mine(Vkgdr):
             pass
@@ -67,30 +49,31 @@ class Opening(WithContext):
         for handle in (
             Vkgdr(0), Vkgdr(device=0, flags=OpenFlags.CURRENT_CONTEXT_BIT),
             Mine.open_current_context(), Vkgdr.open_current_context(flags=0),
+            Vkgdr(np.int64(0), np.uint32(OpenFlags.FORCE_NON_COHERENT_BIT)),
         ):
-            with RawMemory(handle, SIZE) as memory:
+            with RawMemory(handle, np.int64(SIZE), np.int8(0)) as memory:
                 self.assertEqual(len(memory), SIZE)
+                memory.flush(np.int32(0), np.uint64(SIZE))
+                memory.invalidate(np.int32(0), np.uint64(SIZE))
+                self.assertGreaterEqual(memory.non_coherent_atom_size, 1)
+                is_coherent = memory.is_coherent
             self.assertRaises(VkgdrError, len, memory)
+        self.assertIs(is_coherent, False)
         self.assertIsInstance(Mine.open_current_context(), Mine)
-
-    def test_memory_can_be_forced_to_be_non_coherent(self) -> None:
-        with RawMemory(Vkgdr(0, OpenFlags.FORCE_NON_COHERENT_BIT), SIZE) as memory:
-            self.assertFalse(memory.is_coherent)
-            self.assertGreaterEqual(memory.non_coherent_atom_size, 1)
+        self.assertEqual(OpenFlags.CURRENT_CONTEXT_BIT | OpenFlags.REQUIRE_COHERENT_BIT,
+                         OpenFlags(1 | 4))
 
 
 class WithoutContext(support.TestCase):
     def test_needs_a_context(self) -> None:
-        self.assertIsNone(support.current_context())
         self.assert_raise(
             (VkgdrError, "context", Vkgdr.open_current_context),
             (VkgdrError, "no CUDA context is current", RawMemory, Vkgdr(0), SIZE),
         )
 
     def test_is_freed_where_no_context_is_current(self) -> None:
-        with support.PrimaryContext(), concurrent.futures.ThreadPoolExecutor(1) as thread:
+        with support.primary_context(), concurrent.futures.ThreadPoolExecutor(1) as thread:
             memory = RawMemory(Vkgdr(0), SIZE)
-            self.assertIsNone(thread.submit(support.current_context).result())
             thread.submit(memory.free).result()
 
 
@@ -99,14 +82,7 @@ class Memory(WithContext):
         super().setUp()
         self.memory = RawMemory(Vkgdr(0), SIZE)
         self.addCleanup(self.memory.free)
-
-    def test_properties(self) -> None:
-        gc.collect()  # its owner was a temporary object, which it keeps
-        self.assertEqual(len(self.memory), SIZE)
-        self.assertGreater(self.memory.device_ptr, 0)
-        self.assertIsInstance(self.memory.is_coherent, bool)
-        self.assertGreaterEqual(self.memory.non_coherent_atom_size, 1)
-        self.assertIn(str(SIZE), repr(self.memory))
+        gc.collect()  # the owner of the memory was a temporary object, which it keeps
 
     def test_is_an_array_without_a_copy(self) -> None:
         array = np.asarray(self.memory)
@@ -120,6 +96,7 @@ class Memory(WithContext):
         self.assertEqual(array.tobytes(), support.pattern(SIZE, 2))
 
     def test_after_free_everything_raises(self) -> None:
+        self.assertIn(str(SIZE), repr(self.memory))
         self.memory.free()
         self.memory.free()
         self.assert_raise(*((VkgdrError, "has been freed", use, self.memory) for use in (
@@ -170,8 +147,7 @@ class Alone(support.TestCase):
 
     def test_ends_well_with_what_is_left(self) -> None:
         self.assert_prints(
-            "", "import support, vkgdr\n"
-            "support.PrimaryContext().__enter__()\n"
+            "", "import vkgdr, vkgdr.autoprimaryctx\n"
             "memory = vkgdr.RawMemory(vkgdr.Vkgdr(0), 100)\n"
             "view = memory.__array_interface__['data']\n"
             "kept = [memory, view]; kept.append(kept)\n")
