@@ -141,7 +141,7 @@ test_main (int argc, char **argv)
 {
   int status = 0, failed = 0, i;
 
-  /* Only a debugger and tests/gst/ends.c set CK_FORK. */
+  /* Only a debugger sets CK_FORK. */
   if (getenv ("CK_FORK"))
     n_parts = 1;
   for (i = 1; i < n_parts; i++)

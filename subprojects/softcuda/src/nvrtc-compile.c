@@ -190,13 +190,15 @@ run_preprocessor (const compilation *c)
 }
 
 /* The linker hides all names but one, so that the names of two modules do not
- * collide. */
+ * collide. The start files would call __cxa_finalize () when a module is
+ * unloaded, which takes the lock of exit (). A child of fork () never gets this
+ * lock if another thread of its parent had it. */
 static rt_host_result
 run_compiler (const compilation *c)
 {
   static const char *const flags[] = { "-ffp-contract=fast", "-fno-math-errno",
     "-fno-strict-aliasing", "-fwrapv", "-fvisibility=hidden", "-shared",
-    "-Wl,-z,defs", NULL };
+    "-nostartfiles", "-Wl,-z,defs", NULL };
   rt_strings arguments = { NULL, 0, false };
   rt_host_result result = RT_HOST_FAILED;
 

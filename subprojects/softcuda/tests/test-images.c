@@ -10,9 +10,11 @@
 
 #include <elf.h>
 #include <glib/gstdio.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "compiler.h"
@@ -195,4 +197,50 @@ TEST (link)
   ok (cu.cuModuleLoadData (&module, linked));
   ok (cu.cuLinkDestroy (state));
   fails (cu.cuLinkDestroy (state), CUDA_ERROR_INVALID_HANDLE);
+}
+
+/* ---- children of fork () ---- */
+
+/* In a child, the sanitizers have locks and reports of their own. */
+#if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
+#define HAS_SANITIZER 1
+#else
+#define HAS_SANITIZER RUNNING_ON_VALGRIND
+#endif
+
+static gint is_over; /* atomic */
+
+static gpointer
+load_and_unload (gpointer unused)
+{
+  CUmodule module;
+
+  setup_context ();
+  while (!g_atomic_int_get (&is_over)) {
+    ok (cu.cuModuleLoadData (&module, image));
+    ok (cu.cuModuleUnload (module));
+  }
+  return NULL;
+}
+
+/* A child gets the locks of the C library as they are. Unloading a module takes
+ * none that exit () takes in the child. */
+TEST_IF (children_end_while_a_module_is_unloaded, !HAS_SANITIZER)
+{
+  GThread *thread = g_thread_new ("unload", load_and_unload, NULL);
+
+  for (int i = 0; i < 100; i++) {
+    pid_t child = fork ();
+    int status;
+
+    if (child == 0) {
+      signal (SIGALRM, SIG_DFL); /* libcheck's handler ends the test */
+      alarm (30);
+      exit (0);
+    }
+    ck_assert_int_eq (waitpid (child, &status, 0), child);
+    ck_assert_msg (WIFEXITED (status), "child %d does not end", i);
+  }
+  g_atomic_int_set (&is_over, TRUE);
+  g_thread_join (thread);
 }
