@@ -76,16 +76,6 @@ find (gpointer *cache, const gchar *library, const gchar *name)
     acquire (lock); \
   }
 
-#define TRIES(function, Type) \
-  gboolean (function) (Type * lock) \
-  { \
-    gboolean locked = REAL (GLIB, function) (lock); \
-\
-    if (locked) \
-      acquire (lock); \
-    return locked; \
-  }
-
 #define UNLOCKS(function, Type) \
   void (function) (Type * lock) \
   { \
@@ -93,20 +83,25 @@ find (gpointer *cache, const gchar *library, const gchar *name)
     REAL (GLIB, function) (lock); \
   }
 
-LOCKS (g_mutex_lock, GMutex)
-TRIES (g_mutex_trylock, GMutex)
-UNLOCKS (g_mutex_unlock, GMutex)
-LOCKS (g_rec_mutex_lock, GRecMutex)
-TRIES (g_rec_mutex_trylock, GRecMutex)
-UNLOCKS (g_rec_mutex_unlock, GRecMutex)
+/* The functions of a lock, whose names begin with @name. */
+#define LOCK(name, Type) \
+  LOCKS (name##_lock, Type) \
+  UNLOCKS (name##_unlock, Type) \
+  gboolean (name##_trylock) (Type * lock) \
+  { \
+    gboolean locked = REAL (GLIB, name##_trylock) (lock); \
+\
+    if (locked) \
+      acquire (lock); \
+    return locked; \
+  }
+
+LOCK (g_mutex, GMutex)
+LOCK (g_rec_mutex, GRecMutex)
 /* The unlock of a reader also orders it before other readers. This is more than
  * the real function does, but readers do not race. */
-LOCKS (g_rw_lock_reader_lock, GRWLock)
-TRIES (g_rw_lock_reader_trylock, GRWLock)
-UNLOCKS (g_rw_lock_reader_unlock, GRWLock)
-LOCKS (g_rw_lock_writer_lock, GRWLock)
-TRIES (g_rw_lock_writer_trylock, GRWLock)
-UNLOCKS (g_rw_lock_writer_unlock, GRWLock)
+LOCK (g_rw_lock_reader, GRWLock)
+LOCK (g_rw_lock_writer, GRWLock)
 
 /* A condition orders nothing by itself, but its mutex does. */
 void
@@ -159,17 +154,16 @@ g_once_impl (GOnce *once, GThreadFunc func, gpointer arg)
 
 /* --- queues -------------------------------------------------------------- */
 
-#define PUSHES(library, function, Type) \
-  void (function) (Type * queue, gpointer data) \
+#define QUEUE(library, push, pop, Type) \
+  void (push) (Type * queue, gpointer data) \
   { \
     release (queue); \
-    REAL (library, function) (queue, data); \
-  }
-
-#define POPS(library, function, Type) \
-  gpointer (function) (Type * queue) \
+    REAL (library, push) (queue, data); \
+  } \
+\
+  gpointer (pop) (Type * queue) \
   { \
-    gpointer data = REAL (library, function) (queue); \
+    gpointer data = REAL (library, pop) (queue); \
 \
     if (data) \
       acquire (queue); \
@@ -180,16 +174,13 @@ g_once_impl (GOnce *once, GThreadFunc func, gpointer arg)
  * see it. So the address of the queue is used instead. */
 LOCKS (g_async_queue_lock, GAsyncQueue)
 UNLOCKS (g_async_queue_unlock, GAsyncQueue)
-PUSHES (GLIB, g_async_queue_push, GAsyncQueue)
-PUSHES (GLIB, g_async_queue_push_unlocked, GAsyncQueue)
-PUSHES (GLIB, g_async_queue_push_front, GAsyncQueue)
-PUSHES (GLIB, g_async_queue_push_front_unlocked, GAsyncQueue)
-POPS (GLIB, g_async_queue_pop, GAsyncQueue)
-POPS (GLIB, g_async_queue_pop_unlocked, GAsyncQueue)
-POPS (GLIB, g_async_queue_try_pop, GAsyncQueue)
-POPS (GLIB, g_async_queue_try_pop_unlocked, GAsyncQueue)
-PUSHES (GSTREAMER, gst_atomic_queue_push, GstAtomicQueue)
-POPS (GSTREAMER, gst_atomic_queue_pop, GstAtomicQueue)
+QUEUE (GLIB, g_async_queue_push, g_async_queue_pop, GAsyncQueue)
+QUEUE (
+    GLIB, g_async_queue_push_unlocked, g_async_queue_pop_unlocked, GAsyncQueue)
+QUEUE (GLIB, g_async_queue_push_front, g_async_queue_try_pop, GAsyncQueue)
+QUEUE (GLIB, g_async_queue_push_front_unlocked, g_async_queue_try_pop_unlocked,
+    GAsyncQueue)
+QUEUE (GSTREAMER, gst_atomic_queue_push, gst_atomic_queue_pop, GstAtomicQueue)
 
 gpointer
 g_async_queue_timeout_pop (GAsyncQueue *queue, guint64 timeout)

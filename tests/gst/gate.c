@@ -13,7 +13,7 @@ static struct {
   GMutex lock;
   GCond cond;
   gboolean open;
-  gint missed; /* atomic */
+  gboolean missed;
 } gate;
 
 static vkgdr_cuda real; /* the driver's table before it is changed */
@@ -30,7 +30,12 @@ test_gate_set (gboolean open)
 gboolean
 test_gate_was_missed (void)
 {
-  return g_atomic_int_get (&gate.missed);
+  gboolean missed;
+
+  g_mutex_lock (&gate.lock);
+  missed = gate.missed;
+  g_mutex_unlock (&gate.lock);
+  return missed;
 }
 
 void
@@ -39,9 +44,8 @@ test_gate_wait (void *user_data)
   gint64 deadline = g_get_monotonic_time () + PATIENCE;
 
   g_mutex_lock (&gate.lock);
-  while (!gate.open && !g_atomic_int_get (&gate.missed))
-    if (!g_cond_wait_until (&gate.cond, &gate.lock, deadline))
-      g_atomic_int_set (&gate.missed, TRUE);
+  while (!gate.open && !gate.missed)
+    gate.missed = !g_cond_wait_until (&gate.cond, &gate.lock, deadline);
   g_mutex_unlock (&gate.lock);
 }
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gate.h"
+#include "util.h"
 
 #define SIZE 5000
 #define MIB (1024 * 1024)
@@ -17,7 +17,6 @@ static GstMemory *memory; /* which is exported, with pattern 3 */
 static GstMemory *whole;  /* the same, imported as another process would */
 static gsize at;          /* where the memory is in that */
 static gint n_calls;      /* of a part's callback; atomic */
-static gint done;         /* set by the gate; atomic */
 
 /* Returns a file descriptor of @exported, which is at `at` in it. */
 static gint
@@ -79,7 +78,6 @@ TEST (part)
     return;
   part = gst_vkgdr_memory_new_part (whole, at, SIZE, 0, count, NULL);
   fail_unless (gst_vkgdr_memory_get_host_pointer (part) != NULL);
-  fail_unless (gst_vkgdr_memory_is_written (part));
   fail_unless (gst_vkgdr_memory_is_idle (part));
   test_assert_read (part, 3);
   test_write (part, 8);
@@ -128,28 +126,6 @@ TEST (wrong_descriptions_and_ranges)
 }
 
 TEST_FIXTURE (test_setup_bar, test_teardown);
-
-/* A frame can be sent while the device reads it, but not while the device
- * writes to it. */
-TEST (wait_written)
-{
-  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
-  g_autoptr (GstMemory) frame = test_memory_new (test_context, SIZE);
-
-  test_gate_access (frame, stream, GST_MAP_READ, 0, &done);
-  fail_unless (gst_vkgdr_memory_is_written (frame));
-  fail_unless (gst_vkgdr_memory_wait_written (frame, NULL));
-  fail_if (g_atomic_int_get (&done));
-  test_gate_set (TRUE);
-  fail_unless (gst_vkgdr_memory_wait_idle (frame, NULL));
-
-  g_atomic_int_set (&done, FALSE);
-  test_gate_access (frame, stream, GST_MAP_WRITE, 100, &done);
-  fail_if (gst_vkgdr_memory_is_written (frame));
-  test_gate_set (TRUE);
-  fail_unless (gst_vkgdr_memory_wait_written (frame, NULL));
-  fail_unless (g_atomic_int_get (&done));
-}
 
 /* --- what is exported ---------------------------------------------------- */
 

@@ -457,87 +457,28 @@ assert_frame (GstBuffer *buffer, guint frame)
   gst_buffer_unref (buffer);
 }
 
-static void
-acquire_frames (GstHarness *h, GstBuffer **buffers)
-{
-  guint i;
+/* How frames that a consumer holds get into GStreamer's CUDA memory. */
+static const gchar *const keepers[] = {
+  "vkgdrupload name=f ! capsfilter caps=" CUDA,
+  "cudaupload ! cudafilter name=f kernel=blur",
+};
 
-  for (i = 0; i < N_BUFFERS; i++)
-    buffers[i] = gst_harness_create_buffer (h, SIZE);
-}
-
-static void
-push_frames (GstHarness *h, GstBuffer **buffers, guint frame)
-{
-  guint i;
-
-  for (i = 0; i < N_BUFFERS; i++)
-    fail_unless_equals_int (
-        gst_harness_push (h, fill_frame (buffers[i], frame + i)), GST_FLOW_OK);
-}
-
-static void
-pull_frames (GstHarness *h, guint first)
-{
-  guint i;
-
-  for (i = 0; i < N_BUFFERS; i++)
-    assert_frame (gst_harness_pull (h), first + i);
-}
-
-/* Returns a harness that has passed some frames, so that no work is left that
- * is only done once, and the next frames in @buffers. */
-static GstHarness *
-warm_harness_new (const gchar *launch, GstBuffer **buffers)
-{
-  GstHarness *h = harness_new (launch);
-
-  acquire_frames (h, buffers);
-  push_frames (h, buffers, 0);
-  pull_frames (h, 0);
-  acquire_frames (h, buffers);
-  return h;
-}
-
-/* A consumer holds frames in GStreamer's CUDA memory. Each of them still has
- * its content when the consumer looks at it. */
-TEST (frames_are_kept_while_they_are_used)
-{
-  g_autoptr (GstElement) pipeline = NULL;
-  g_autoptr (GPtrArray) frames = NULL;
-  guint i;
-
-  test_frames_register ();
-  pipeline = test_launch ("testframes num-buffers=30 ! "
-                          "video/x-raw,format=GRAY8,width=64,height=16 ! "
-                          "vkgdrupload ! " CUDA " ! appsink name=sink");
-  frames = test_play_buffers (pipeline);
-  fail_unless_equals_int (frames->len, 30);
-  for (i = 0; i < 30; i++) {
-    guint8 byte;
-
-    gst_buffer_extract (g_ptr_array_index (frames, i), 64 * 3 + 7, &byte, 1);
-    fail_unless_equals_int (byte, test_frame_byte (i, 7, 3));
-  }
-}
-
-/* A frame is kept until the kernel has read it, so that no later frame
- * overwrites it. */
-TEST (frames_stay)
+/* Each frame still has its content when the consumer looks at it. A frame that
+ * a kernel reads is kept until the kernel has read it. */
+TEST_LOOP (frames_stay, G_N_ELEMENTS (keepers))
 {
   GstBuffer *frames[8];
-  g_autoptr (GstHarness) h =
-      harness_new ("cudaupload ! cudafilter kernel=blur");
-  g_autoptr (GstElement) filter = gst_harness_find_element (h, "cudafilter");
+  g_autoptr (GstHarness) h = harness_new (keepers[__i__]);
+  GstElement *element = test_find (h->element, "f");
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (frames); i++) {
     if (i > 0)
       test_stream_delay (gst_vkgdr_base_transform_get_stream (
-                             GST_VKGDR_BASE_TRANSFORM (filter)),
+                             GST_VKGDR_BASE_TRANSFORM (element)),
           30, NULL);
     frames[i] = gst_harness_push_and_pull (
-        h, fill_frame (gst_buffer_new_allocate (NULL, SIZE, NULL), i));
+        h, fill_frame (gst_harness_create_buffer (h, SIZE), i));
   }
   for (i = 0; i < G_N_ELEMENTS (frames); i++)
     assert_frame (frames[i], i);
@@ -637,37 +578,74 @@ open_later (gpointer unused)
 
 #define TO_BGRA "cudaconvertscale ! capsfilter caps=" CUDA ",format=BGRA"
 
-/* How upstream's frames get to the device, and whether the streaming thread has
- * to wait because downstream does not use the frame's stream. */
+/* What is held at the gate while frames are pushed: the transfers to the
+ * device, or other work on a stream of its own. GStreamer's converter declares
+ * its stream. For a consumer that does not, the streaming thread waits until a
+ * frame is on the device. */
 static const struct {
   const gchar *launch;
+  gboolean is_foreign; /* the memory of the frames */
+  gboolean holds_transfers;
   gboolean waits;
-} uploads[] = {
-  { "vkgdrupload access=direct ! " TO_BGRA, FALSE },
-  { "vkgdrupload access=staged ! " TO_BGRA, FALSE },
-  { "vkgdrupload access=staged ! capsfilter caps=" CUDA, TRUE },
+} pushes[] = {
+  { "vkgdrupload access=staged ! " TO_BGRA, FALSE, TRUE, FALSE },
+  { "vkgdrupload access=staged ! capsfilter caps=" CUDA, FALSE, TRUE, TRUE },
+  { "vkgdrupload access=direct ! " TO_BGRA, FALSE, FALSE, FALSE },
+  { "vkgdrupload access=direct ! " TO_BGRA, TRUE, FALSE, FALSE },
 };
 
-/* A consumer that declares its stream gets frames whose transfer is not
- * complete. For a consumer that does not declare its stream, the streaming
- * thread waits. */
-TEST_LOOP (streams_wait_instead_of_threads, G_N_ELEMENTS (uploads))
+/* Pushes frames that are all in use at the same time. */
+static void
+push_frames (GstHarness *h, gboolean is_foreign, guint number)
 {
-  GThread *opener = NULL;
   GstBuffer *buffers[N_BUFFERS];
+  guint i;
+
+  for (i = 0; i < N_BUFFERS; i++)
+    buffers[i] = is_foreign ? gst_buffer_new_allocate (NULL, SIZE, NULL)
+                            : gst_harness_create_buffer (h, SIZE);
+  for (i = 0; i < N_BUFFERS; i++)
+    fail_unless_equals_int (
+        gst_harness_push (h, fill_frame (buffers[i], number + i)), GST_FLOW_OK);
+}
+
+static void
+pull_frames (GstHarness *h, guint first)
+{
+  guint i;
+
+  for (i = 0; i < N_BUFFERS; i++)
+    assert_frame (gst_harness_pull (h), first + i);
+}
+
+/* When the converter has released a frame, too, the library does not wait for
+ * the whole device. */
+TEST_LOOP (streams_wait_instead_of_threads, G_N_ELEMENTS (pushes))
+{
+  gboolean is_foreign = pushes[__i__].is_foreign;
+  GThread *opener = NULL;
+  g_autoptr (GstVkgdrStream) busy = test_stream_new (test_context);
   g_autoptr (GstHarness) h = NULL;
 
   if (!test_nvcodec_has_converter ())
     return;
-  h = warm_harness_new (uploads[__i__].launch, buffers);
-  test_gate_transfers ();
-  if (uploads[__i__].waits)
+  h = harness_new (pushes[__i__].launch);
+  /* After these, no work is left that is only done once. */
+  push_frames (h, is_foreign, 0);
+  pull_frames (h, 0);
+  if (pushes[__i__].holds_transfers)
+    test_gate_transfers ();
+  else
+    test_gate_delay (busy, 0, NULL);
+  if (pushes[__i__].waits)
     opener = g_thread_new ("opener", open_later, NULL);
-  push_frames (h, buffers, N_BUFFERS);
-  fail_unless_equals_int (g_atomic_int_get (&opened), uploads[__i__].waits);
-  fail_unless (!test_gate_was_missed ());
-  test_gate_set (TRUE);
+  push_frames (h, is_foreign, N_BUFFERS);
+  fail_unless_equals_int (g_atomic_int_get (&opened), pushes[__i__].waits);
+  if (pushes[__i__].holds_transfers)
+    test_gate_set (TRUE);
   pull_frames (h, N_BUFFERS);
+  fail_if (test_gate_was_missed ());
+  test_gate_set (TRUE);
   if (opener)
     g_thread_join (opener);
 }
@@ -698,32 +676,4 @@ TEST_LOOP (readers_on_unknown_streams_keep_the_frame, 2)
   test_gate_set (TRUE);
   test_wait_for (gst_vkgdr_memory_is_idle (memory));
   fail_unless (g_atomic_int_get (&done));
-}
-
-/* The device is busy for a long time with work on another stream. When
- * GStreamer's converter has released a frame, the library does not wait for the
- * whole device. __i__ is 0 for VkgdrMemory, and 1 for foreign memory. */
-TEST_LOOP (letting_go_waits_for_nothing, 2)
-{
-  g_autoptr (GstVkgdrStream) busy = test_stream_new (test_context);
-  g_autoptr (GstVkgdrFence) last = NULL;
-  g_autoptr (GstHarness) h = NULL;
-  GstBuffer *buffers[N_BUFFERS];
-  guint i;
-
-  if (!test_nvcodec_has_converter ())
-    return;
-  h = warm_harness_new (uploads[0].launch, buffers);
-  for (i = 0; __i__ && i < N_BUFFERS; i++) {
-    gst_buffer_unref (buffers[i]);
-    buffers[i] = gst_buffer_new_allocate (NULL, SIZE, NULL);
-  }
-  test_gate_delay (busy, 0, NULL);
-  push_frames (h, buffers, N_BUFFERS);
-  fail_unless (!test_gate_was_missed ());
-  last = gst_vkgdr_stream_record (busy, NULL);
-  fail_unless (last && !gst_vkgdr_fence_is_signaled (last));
-  pull_frames (h, N_BUFFERS);
-  fail_unless (!test_gate_was_missed ());
-  test_gate_set (TRUE);
 }

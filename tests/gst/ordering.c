@@ -108,7 +108,7 @@ static const Variant variants[] = {
   { "buffers=4", "access=direct", 64, 1, "bytes-direct" },
   { "buffers=4", "access=staged", 64, 1, "bytes-staged" },
   { "buffers=4", "access=auto", 64, 1, "bytes-direct" },
-  { "buffers=1 foreign=true", "", 512, 8, "bytes-dma" },
+  { "buffers=1" TEST_FOREIGN, "", 512, 8, "bytes-dma" },
 };
 
 typedef struct {
@@ -144,9 +144,8 @@ stream_start (
       "testframes num-buffers=%u %s ! "
       "video/x-raw,format=GRAY8,width=%u,height=%u,framerate=1000/1 ! "
       "vkgdrupload name=up %s ! cudafilter source=\"" CHECK_SOURCE
-      "\" params=\"params,spins=(int)%d\" ! cudafilter kernel=invert ! queue "
-      "max-size-buffers=3 ! cudafilter kernel=invert ! vkgdrdownload ! queue "
-      "max-size-buffers=3 ! appsink name=sink sync=false",
+      "\" params=\"params,spins=(int)%d\" ! queue max-size-buffers=3 ! "
+      "vkgdrdownload ! queue max-size-buffers=3 ! appsink name=sink sync=false",
       n_frames, variant->source, variant->side, variant->side, variant->upload,
       spins);
   gst_app_sink_set_callbacks (
@@ -202,19 +201,10 @@ TEST_LOOP (no_frame_of_any_stream_is_torn, G_N_ELEMENTS (variants))
 
 /* --- no thread waits without need ---------------------------------------- */
 
-static CUresult
-gated_launch (CUfunction function, unsigned int grid_x, unsigned int grid_y,
-    unsigned int grid_z, unsigned int block_x, unsigned int block_y,
-    unsigned int block_z, unsigned int shared_bytes, CUstream stream,
-    void **params, void **extra)
-{
-  real.cuLaunchHostFunc (stream, test_gate_wait, NULL);
-  return real.cuLaunchKernel (function, grid_x, grid_y, grid_z, block_x,
-      block_y, block_z, shared_bytes, stream, params, extra);
-}
-
 /* The number of buffers in a pool. */
 #define N_BUFFERS 4
+
+#define BLUR "cudafilter name=f kernel=blur"
 
 /* The upload and the elements behind it, whether upstream has a pool of its
  * own, whether transfers are held at the gate instead of kernels, and how many
@@ -225,13 +215,10 @@ static const struct {
   gboolean is_foreign, holds_transfers;
   guint n;
 } feeds[] = {
-  { "vkgdrupload access=direct ! cudafilter kernel=blur", FALSE, FALSE,
-      N_BUFFERS },
-  { "vkgdrupload ! cudafilter kernel=blur", TRUE, FALSE, N_BUFFERS },
-  { "vkgdrupload ! cudafilter kernel=blur", TRUE, TRUE, N_BUFFERS },
-  { "vkgdrupload access=staged ! cudafilter kernel=blur ! vkgdrdownload", FALSE,
-      FALSE, 2 },
-  { "vkgdrupload ! cudafilter kernel=blur ! vkgdrdownload", TRUE, FALSE, 2 },
+  { "vkgdrupload access=direct ! " BLUR, FALSE, FALSE, N_BUFFERS },
+  { "vkgdrupload ! " BLUR, TRUE, TRUE, N_BUFFERS },
+  { "vkgdrupload access=staged ! " BLUR " ! vkgdrdownload", FALSE, FALSE, 2 },
+  { "vkgdrupload ! " BLUR " ! vkgdrdownload", TRUE, FALSE, 2 },
 };
 
 /* The size of the square frames. Foreign memory of this size is sent by DMA. */
@@ -320,21 +307,23 @@ TEST_LOOP (pushing_waits_for_nothing, G_N_ELEMENTS (feeds))
   };
   guint n = feeds[__i__].n;
   GstBuffer *buffer = NULL;
+  GstElement *filter;
   GstMemory *first;
 
   harness = test_harness_parse (feeds[__i__].elements);
+  filter = test_find (harness->element, "f");
   gst_harness_set_src_caps_str (
       harness, "video/x-raw,format=GRAY8,width=512,height=512,framerate=1/1");
   if (feeds[__i__].is_foreign)
     start_own_pool ();
-  test_gate_set (TRUE);
-  if (!feeds[__i__].holds_transfers)
-    test_change_driver (&real)->cuLaunchKernel = gated_launch;
   warm_up (n);
 
   if (feeds[__i__].holds_transfers)
     test_gate_transfers ();
-  test_gate_set (FALSE);
+  else
+    test_gate_delay (
+        gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (filter)),
+        0, NULL);
   first = push_frames (n);
   fail_unless (!test_gate_was_missed (), "a frame waited for the device");
   fail_unless (own_pool || !gst_vkgdr_memory_is_idle (first));
@@ -383,15 +372,6 @@ count_pinned (void)
 
 #define POOL_SIZE 300000
 
-static GstBufferPool *
-pool_new (gsize size, GstVkgdrAccess access)
-{
-  GstBufferPool *pool = test_pool_new (NULL, size, N_BUFFERS, N_BUFFERS);
-
-  g_object_set (pool, "access", access, NULL);
-  return pool;
-}
-
 /* Writes @n frames that @stream reads, with all buffers of the pool in use at
  * the same time. With @waits, each frame is read before the next one is
  * written. The pool may not have more than @n_pieces of pinned memory then. */
@@ -435,7 +415,7 @@ TEST (host_memory_of_a_pool)
 {
   g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
-  GstBufferPool *pool = pool_new (POOL_SIZE, GST_VKGDR_ACCESS_STAGED);
+  GstBufferPool *pool = test_pool_new (NULL, POOL_SIZE, N_BUFFERS, N_BUFFERS);
   guint i;
 
   count_pinned ();
@@ -456,11 +436,12 @@ TEST (host_memory_of_a_pool)
  * next frames. When the pools are gone, it keeps only 256 MiB of them. */
 TEST_IF (unused_staging_buffers_are_freed, !test_is_on_valgrind ())
 {
-  GstBufferPool *pool = pool_new (100 * 1024 * 1024, GST_VKGDR_ACCESS_STAGED);
+  GstBufferPool *pool = test_pool_new (NULL, 100 * 1024 * 1024, 3, 3);
   GstBuffer *held[3];
   GstMapInfo maps[3];
   guint i, round;
 
+  g_object_set (pool, "access", GST_VKGDR_ACCESS_STAGED, NULL);
   count_pinned ();
   for (round = 0; round < 2; round++) {
     for (i = 0; i < 3; i++) {

@@ -87,15 +87,6 @@ test_set_environment (const gchar *settings)
   }
 }
 
-gboolean
-test_setup_software (const gchar *settings)
-{
-  test_set_environment (settings);
-  g_setenv ("VKGDR_DRIVER", "software", TRUE);
-  test_context = gst_vkgdr_context_new (-1, NULL);
-  return test_context != NULL;
-}
-
 GstHarness *
 test_harness_parse (const gchar *description)
 {
@@ -175,8 +166,10 @@ test_pool_free (GstBufferPool *pool)
   gst_object_unref (pool);
 }
 
-guint64
-test_device_pointer (GstBuffer *buffer)
+/* Returns the device pointer of the first memory of @buffer, also of memory of
+ * GStreamer's CUDA elements, or 0. */
+static guint64
+get_device_pointer (GstBuffer *buffer)
 {
   GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
   guint64 pointer;
@@ -206,7 +199,7 @@ test_add_probe (GstElement *bin, const gchar *name, const gchar *pad,
 static GstPadProbeReturn
 note_pointer (GstPad *pad, GstPadProbeInfo *info, gpointer pointers)
 {
-  guint64 pointer = test_device_pointer (GST_PAD_PROBE_INFO_BUFFER (info));
+  guint64 pointer = get_device_pointer (GST_PAD_PROBE_INFO_BUFFER (info));
 
   g_array_append_val ((GArray *) pointers, pointer);
   return GST_PAD_PROBE_OK;
@@ -251,8 +244,7 @@ test_memory_new (GstVkgdrContext *context, gsize size)
 GstBuffer *
 test_exportable_buffer_new (gsize size)
 {
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (test_context);
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   GstMemory *memory =
       gst_vkgdr_allocator_alloc_exportable (allocator, size, NULL);
   GstBuffer *buffer = gst_buffer_new ();
@@ -526,7 +518,6 @@ G_DECLARE_FINAL_TYPE (TestFrames, test_frames, TEST, FRAMES, GstPushSrc)
 struct _TestFrames {
   GstPushSrc parent;
 
-  gboolean foreign;
   guint buffers;
   GstVideoInfo info;
   guint frame;
@@ -534,7 +525,7 @@ struct _TestFrames {
 
 G_DEFINE_TYPE (TestFrames, test_frames, GST_TYPE_PUSH_SRC)
 
-enum { PROP_FOREIGN = 1, PROP_BUFFERS };
+enum { PROP_BUFFERS = 1 };
 
 static gboolean
 frames_start (GstBaseSrc *src)
@@ -556,18 +547,14 @@ frames_decide_allocation (GstBaseSrc *src, GstQuery *query)
   GstBufferPool *pool = NULL;
   guint size, min, max;
 
-  if (self->foreign) {
-    while (gst_query_get_n_allocation_pools (query) > 0)
-      gst_query_remove_nth_allocation_pool (query, 0);
-    while (gst_query_get_n_allocation_params (query) > 0)
-      gst_query_remove_nth_allocation_param (query, 0);
-    pool = gst_video_buffer_pool_new ();
-    gst_query_add_allocation_pool (
-        query, pool, self->info.size, 0, self->buffers);
-  } else if (gst_query_get_n_allocation_pools (query) > 0) {
+  if (gst_query_get_n_allocation_pools (query) > 0) {
     gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
     gst_query_set_nth_allocation_pool (
         query, 0, pool, size, self->buffers, max);
+  } else {
+    pool = gst_video_buffer_pool_new ();
+    gst_query_add_allocation_pool (
+        query, pool, self->info.size, 0, self->buffers);
   }
   gst_clear_object (&pool);
   return GST_BASE_SRC_CLASS (test_frames_parent_class)
@@ -599,10 +586,7 @@ static void
 frames_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
-  if (id == PROP_FOREIGN)
-    TEST_FRAMES (object)->foreign = g_value_get_boolean (value);
-  else
-    TEST_FRAMES (object)->buffers = g_value_get_uint (value);
+  TEST_FRAMES (object)->buffers = g_value_get_uint (value);
 }
 
 static void
@@ -614,9 +598,6 @@ test_frames_class_init (TestFramesClass *klass)
       gst_caps_from_string (GST_VIDEO_CAPS_MAKE ("GRAY8"));
 
   G_OBJECT_CLASS (klass)->set_property = frames_set_property;
-  g_object_class_install_property (G_OBJECT_CLASS (klass), PROP_FOREIGN,
-      g_param_spec_boolean ("foreign", "Foreign", "Has a pool of its own",
-          FALSE, G_PARAM_WRITABLE | G_PARAM_STATIC_STRINGS));
   g_object_class_install_property (G_OBJECT_CLASS (klass), PROP_BUFFERS,
       g_param_spec_uint ("buffers", "Buffers", "Buffers in the pool", 1, 100, 4,
           G_PARAM_WRITABLE | G_PARAM_CONSTRUCT | G_PARAM_STATIC_STRINGS));
@@ -639,10 +620,7 @@ test_frames_init (TestFrames *self)
 void
 test_frames_register (void)
 {
-  /* This function is also called in processes that are not tests. */
-  if (!gst_element_register (
-          NULL, "testframes", GST_RANK_NONE, TEST_TYPE_FRAMES))
-    g_error ("the element testframes cannot be registered");
+  gst_element_register (NULL, "testframes", GST_RANK_NONE, TEST_TYPE_FRAMES);
 }
 
 /* --- calls of the driver ------------------------------------------------- */

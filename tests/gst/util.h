@@ -68,10 +68,6 @@ void test_set_context (GstElement *element, GstVkgdrContext *context);
 /* Sets environment variables: "NAME=value NAME=value". */
 void test_set_environment (const gchar *settings);
 
-/* The same, and makes @test_context a context of the software device. Returns
- * FALSE if there is no such device. */
-gboolean test_setup_software (const gchar *settings);
-
 /* Returns a number of the property `stats` of @element, or of the element @name
  * in @bin. Fails the test if there is none. */
 guint64 test_stat (GstElement *element, const gchar *field);
@@ -86,12 +82,9 @@ GstBufferPool *test_pool_new (
 GstBuffer *test_pool_acquire (GstBufferPool *pool);
 void test_pool_free (GstBufferPool *pool);
 
-/* Returns the device pointer of the first memory of @buffer, also of memory of
- * GStreamer's CUDA elements, or 0. */
-guint64 test_device_pointer (GstBuffer *buffer);
-
-/* Returns an array (guint64) to which test_device_pointer () of each buffer is
- * appended that passes the pad of the element @name. */
+/* Returns an array (guint64) to which the device pointer of each buffer that
+ * passes the pad of the element @name is appended: that of its first memory,
+ * also of GStreamer's CUDA elements, or 0. */
 GArray *test_note_pointers (
     GstElement *bin, const gchar *name, const gchar *pad);
 
@@ -191,8 +184,10 @@ guint8 test_frame_byte (guint frame, guint x, guint y);
 /* Registers the element "testframes", a source of GRAY8 that fills its buffers
  * with test_frame_byte () as fast as possible. The buffers are from the pool
  * that downstream offers, and the property `buffers` is the minimum number of
- * its buffers. With foreign=true, they are from a pool of the source, of
- * ordinary memory, and `buffers` is the maximum number. */
+ * its buffers. If downstream offers none, they are from a pool of the source,
+ * of ordinary memory, and `buffers` is the maximum number. Behind TEST_FOREIGN,
+ * no pool is offered. */
+#define TEST_FOREIGN " ! identity drop-allocation=true"
 void test_frames_register (void);
 
 /* Returns the driver's table of functions, so that the test can replace some.
