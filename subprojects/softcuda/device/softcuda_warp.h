@@ -85,13 +85,21 @@ softcuda_activemask (const void *place)
     return &place; \
   }())
 
-/* The scanner puts this around each use of a variable of volatile memory: the
+/* The scanner puts this at the end of a loop that uses volatile memory: the
  * lanes that come here do so together. */
+template <int PLACE>
+static inline void
+softcuda_meet ()
+{
+  softcuda_activemask ((const void *) (uintptr_t) PLACE);
+}
+
+/* The scanner puts this around each use of a variable of volatile memory. */
 template <int PLACE, typename T>
 static inline T &
 softcuda_lockstep (T &variable)
 {
-  softcuda_activemask ((const void *) (uintptr_t) PLACE);
+  softcuda_meet<PLACE> ();
   return variable;
 }
 

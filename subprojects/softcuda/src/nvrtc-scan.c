@@ -40,7 +40,9 @@ typedef struct token {
 
 /* The scope that a brace opened. */
 typedef struct scope {
-  bool is_open;     /* a namespace or extern "C": its inside is file scope */
+  bool is_open; /* a namespace or extern "C": its inside is file scope */
+  bool is_loop;
+  int n_places;     /* before the brace */
   size_t path_size; /* of the path before the brace */
 } scope;
 
@@ -60,6 +62,7 @@ typedef struct scanner {
   lockstep locksteps[MAX_LOCKSTEP];
   int n_locksteps;
   int n_places;      /* at which a warp waits for its lanes */
+  const char *loop;  /* the brace that opens the body of the next loop */
   int n_closed;      /* enclosing scopes that are not open */
   rt_text path;      /* a::b:: */
   bool saw_template; /* in this declaration */
@@ -419,6 +422,27 @@ put_lockstep (scanner *s, const token *word)
       (int) word->size, word->start);
 }
 
+/* Called after `for`, `while` or `do`. */
+static void
+note_loop (scanner *s)
+{
+  const char *end = end_of_head (s);
+  token t = peek (s->at, end);
+
+  if (is_sign (&t, '('))
+    t = peek (skip_balanced (t.start + 1, end), end);
+  if (is_sign (&t, '{'))
+    s->loop = t.start;
+}
+
+/* Lanes that have diverged meet again at the end of the body of a loop. */
+static void
+end_loop (scanner *s, const scope *body)
+{
+  if (body->is_loop && body->n_places != s->n_places)
+    rt_text_print (&s->scan->text, "softcuda_meet<%d> (); ", ++s->n_places);
+}
+
 static void
 forget_locksteps (scanner *s)
 {
@@ -602,9 +626,10 @@ rewrite_asm (scanner *s, const token *word)
 /* ---- scopes ---- */
 
 static void
-open_scope (scanner *s)
+open_scope (scanner *s, const token *brace)
 {
-  scope opened = { s->saw_namespace || s->saw_extern, s->path.size };
+  scope opened = { s->saw_namespace || s->saw_extern, brace->start == s->loop,
+    s->n_places, s->path.size };
 
   if (s->saw_namespace && s->namespace_name.size != 0) {
     rt_text_add (&s->path, s->namespace_name.data, s->namespace_name.size);
@@ -632,6 +657,7 @@ close_scope (scanner *s)
   closed = &s->scopes[s->depth];
   if (!closed->is_open)
     s->n_closed--;
+  end_loop (s, closed);
   s->path.size = closed->path_size;
   if (s->path.data != NULL)
     s->path.data[s->path.size] = '\0';
@@ -651,7 +677,7 @@ static void
 read_sign (scanner *s, const token *t)
 {
   if (*t->start == '{')
-    open_scope (s);
+    open_scope (s, t);
   else if (*t->start == '}')
     close_scope (s);
   if (strchr ("{};", *t->start) != NULL)
@@ -685,6 +711,8 @@ read_word (scanner *s, const token *t)
   }
   if (is_text (t, "volatile"))
     note_volatile (s);
+  if (is_text (t, "for") || is_text (t, "while") || is_text (t, "do"))
+    note_loop (s);
   if ((is_text (t, "asm") || is_text (t, "__asm__")) && rewrite_asm (s, t))
     return;
   if (is_text (t, "extern")) {

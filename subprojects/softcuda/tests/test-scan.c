@@ -36,6 +36,8 @@ TEST (finds_volatile_memory)
       "{ volatile int d, a[2], *e; b += x.b + x->b - X::b;\n"
       "  { int volatile *a = (volatile int *) b; a [1] = 0; } a[1] = d; }\n"
       "void h (int *b) { *b = sizeof (volatile int *); }\n"
+      "void k (volatile int *b)\n"
+      "{ for (;;) { while (f ({ 1; })) { b++; } do { } while (0); } }\n"
       "__shared__ int s;\n";
   rt_scan result;
 
@@ -51,6 +53,9 @@ TEST (finds_volatile_memory)
       "  { int volatile *a = (volatile int *) softcuda_lockstep<2> (b); "
       "softcuda_lockstep<3> (a) [1] = 0; } a[1] = d; }\n"
       "void h (int *b) { *b = sizeof (volatile int *); }\n"
+      "void k (volatile int *b)\n"
+      "{ for (;;) { while (f ({ 1; })) { softcuda_lockstep<4> (b)++; "
+      "softcuda_meet<5> (); } do { } while (0); softcuda_meet<6> (); } }\n"
       "thread_local int s;\n");
   rt_scan_clear (&result);
 }
@@ -87,7 +92,7 @@ TEST (large)
   static const char *const pieces[] = { "__global__ ", "extern ", "\n", "{",
     "extern __shared__ alignas (", "__global__ decltype (", "R\"(", "'", "\"",
     "namespace n { ", "extern __shared__ a::b c", "# 1\n", "template < ",
-    "volatile a<" };
+    "volatile a<", "for (" };
 
   for (gsize i = 0; i < G_N_ELEMENTS (pieces); i++) {
     GString *source = g_string_sized_new (SIZE_OF_LARGE);

@@ -161,6 +161,28 @@ TEST (volatile_memory)
     ck_assert_int_eq (seen[i], (i ^ 1) - 31 + (i % 2 ? 0 : 1000));
 }
 
+/* Lanes that diverge in a loop meet again at the end of its body. */
+TEST (loop_with_volatile_memory)
+{
+  static const Expectation table[] = {
+    { "sum_of_neighbour (i)", "4 * (t ^ 1) + (t % 2 ? 0 : 6)" },
+  };
+
+  check_values ("__device__ int sum_of_neighbour (int i)\n"
+                "{\n"
+                "  static __shared__ volatile int v[64];\n"
+                "  int sum = 0;\n"
+                "  v[i] = i % 32;\n"
+                "  for (int n = 0; n < 4; n++) {\n"
+                "    sum += v[i ^ 1];\n"
+                "    if (i % 2)\n"
+                "      v[i] += 1;\n"
+                "  }\n"
+                "  return sum;\n"
+                "}\n",
+      table, 64);
+}
+
 /* Code that hangs a GPU, or whose behaviour is undefined, is an error here. */
 static const char *const endless_waits[] = {
   "if (threadIdx.x == 3) __syncthreads (); else __syncwarp ();",
