@@ -507,11 +507,10 @@ TEST (standard_headers)
       table, 1);
 }
 
-/* Compiles a source with at most two options. Returns the result. The log
- * contains the text. */
-static int
-try_to_compile (const char *source, const char *name, const char *option,
-    const char *second, const char *text)
+/* Compiles a source with at most two options. The log contains the text. */
+static void
+check_compile (int expected, const char *source, const char *name,
+    const char *option, const char *second, const char *text)
 {
   static const char *const headers[] = { "#define BASE 40\n" };
   static const char *const names[] = { "some/where.h" };
@@ -524,42 +523,35 @@ try_to_compile (const char *source, const char *name, const char *option,
   ck_assert_int_eq (create (&program, source, name, 1, headers, names), 0);
   result = compile (program, (option != NULL) + (second != NULL), options);
   log = read_log (program);
+  ck_assert_msg (result == expected, "%d: %s", result, log);
   ck_assert_msg (strstr (log, text) != NULL, "no %s in: %s", text, log);
   ck_assert_msg (strstr (log, "/tmp") == NULL, "%s", log);
   ck_assert ((image_size (program, &size) == 0) == (result == 0));
   ck_assert_int_eq (destroy (&program), 0);
-  return result;
 }
 
 TEST (headers_and_options)
 {
   static const char *const headers[] = { "" }, *const names[] = { "../x.h" };
+  static const char beside[] = "#include \"x.h\"\n";
+  static const char unknown[] = "--make-it-faster";
   g_autofree char *folder = g_dir_make_tmp ("softcuda-test-XXXXXX", NULL);
   g_autofree char *header = g_build_filename (folder, "x.h", NULL);
   g_autofree char *name = g_build_filename (folder, "kernel.cu", NULL);
-  static const char beside[] = "#include \"x.h\"\n";
   nvrtcProgram program;
 
   ck_assert_int_eq (
       create (&program, "", NULL, 1, headers, names), INVALID_INPUT);
-  ck_assert_int_eq (try_to_compile ("#include <some/where.h>\n"
-                                    "static_assert (BASE + MORE == 42, \"\");",
-                        NULL, "-D", "MORE=2", ""),
-      0);
-  ck_assert_int_eq (
-      try_to_compile ("static_assert (X == 1, \"\");", NULL, "-DX=1", NULL, ""),
-      0);
-  ck_assert_int_eq (
-      try_to_compile ("", NULL, "--make-it-faster", NULL, "--make-it-faster"),
-      INVALID_OPTION);
-  ck_assert_int_eq (
-      try_to_compile ("", NULL, "--std=c++42", NULL, ""), INVALID_OPTION);
+  check_compile (0,
+      "#include <some/where.h>\nstatic_assert (BASE + MORE == 42, \"\");", NULL,
+      "-D", "MORE=2", "");
+  check_compile (0, "static_assert (X == 1, \"\");", NULL, "-DX=1", NULL, "");
+  check_compile (INVALID_OPTION, "", NULL, unknown, NULL, unknown);
+  check_compile (INVALID_OPTION, "", NULL, "--std=c++42", NULL, "");
 
   ck_assert (g_file_set_contents (header, "static int x;\n", -1, NULL));
-  ck_assert_int_eq (try_to_compile (beside, name, NULL, NULL, ""), 0);
-  ck_assert_int_eq (
-      try_to_compile (beside, "x.cu", "--no-source-include", NULL, "x.h"),
-      COMPILATION);
+  check_compile (0, beside, name, NULL, NULL, "");
+  check_compile (COMPILATION, beside, name, "--no-source-include", NULL, "x.h");
   g_unlink (header);
   ck_assert_int_eq (g_rmdir (folder), 0);
 }
@@ -577,23 +569,22 @@ static const char *const wrong_sources[][2] = {
 
 TEST_LOOP (compile_errors, G_N_ELEMENTS (wrong_sources))
 {
-  ck_assert_int_eq (try_to_compile (wrong_sources[_i][0], "my \"kernel\".cu",
-                        NULL, NULL, wrong_sources[_i][1]),
-      COMPILATION);
+  check_compile (COMPILATION, wrong_sources[_i][0], "my \"kernel\".cu", NULL,
+      NULL, wrong_sources[_i][1]);
 }
 
 TEST (no_compiler)
 {
+  static const char no_program[] = "no-such-compiler";
   g_autofree char *path = g_strdup (g_getenv ("PATH"));
 
   g_setenv ("PATH", "/nonexistent", TRUE);
-  ck_assert_int_eq (try_to_compile ("", NULL, NULL, NULL, "g++"), NO_COMPILER);
+  check_compile (NO_COMPILER, "", NULL, NULL, NULL, "g++");
   g_setenv ("PATH", path, TRUE);
-  g_setenv ("SOFTCUDA_CXX", "no-such-compiler", TRUE);
-  ck_assert_int_eq (
-      try_to_compile ("", NULL, NULL, NULL, "no-such-compiler"), NO_COMPILER);
+  g_setenv ("SOFTCUDA_CXX", no_program, TRUE);
+  check_compile (NO_COMPILER, "", NULL, NULL, NULL, no_program);
   g_unsetenv ("SOFTCUDA_CXX");
-  ck_assert_int_eq (try_to_compile ("", NULL, NULL, NULL, ""), 0);
+  check_compile (0, "", NULL, NULL, NULL, "");
 }
 
 /* ---- nvcc ---- */
@@ -704,8 +695,7 @@ TEST (killed_compilations_leave_nothing)
   ck_assert_int_eq (count_files ("softcuda-build-*"), 1);
   kill (working, SIGKILL);
   waitpid (working, NULL, 0);
-  ck_assert_int_eq (
-      try_to_compile ("nonsense", NULL, NULL, NULL, ""), COMPILATION);
+  check_compile (COMPILATION, "nonsense", NULL, NULL, NULL, "");
   g_unlink (compiler);
   ck_assert_int_eq (g_rmdir (folder), 0);
 }

@@ -104,9 +104,7 @@ TEST (default_stream)
   CUstream blocking = new_stream (CU_STREAM_DEFAULT);
   CUstream later = new_stream (CU_STREAM_DEFAULT);
   CUstream apart = new_stream (CU_STREAM_NON_BLOCKING);
-  gint in_default = 0;
-  gint in_later = 0;
-  gint in_apart = 0;
+  gint in_default = 0, in_later = 0, in_apart = 0;
   Gate gate = GATE;
 
   ok (cu.cuLaunchHostFunc (blocking, gate_wait, &gate));
@@ -297,12 +295,10 @@ TEST (context_takes_its_own_along)
 {
   CUcontext own;
   CUstream stream;
-  CUevent event;
-  CUevent foreign;
+  CUevent event, foreign = new_event (CU_EVENT_DEFAULT);
   CUdeviceptr pointer;
   gint ran = 0;
 
-  foreign = new_event (CU_EVENT_DEFAULT);
   ok (cu.cuCtxCreate (&own, 0, 0));
   stream = new_stream (CU_STREAM_DEFAULT);
   event = new_event (CU_EVENT_DEFAULT);
@@ -322,8 +318,7 @@ TEST (context_takes_its_own_along)
 static void
 call_the_driver (void *data)
 {
-  size_t free_bytes;
-  size_t total;
+  size_t free_bytes, total;
 
   g_atomic_int_set ((gint *) data, cu.cuMemGetInfo (&free_bytes, &total));
 }
