@@ -302,34 +302,21 @@ TEST (arguments_in_a_buffer)
 /* The functions that launched kernels before cuLaunchKernel() existed. */
 TEST (old_launches)
 {
-  void *library = open_library ("libcuda.so.1");
   CUmodule module = build ("__global__ void add (float f, int n, int *out)\n"
                            "{ atomicAdd (out, (int) (2 * f) + n); }\n");
   CUfunction f = find (module, "add");
   int *out = zeroed (4);
-  CUresult (*shape) (CUfunction, int, int, int) =
-      find_symbol (library, "cuFuncSetBlockShape");
-  CUresult (*set_size) (CUfunction, unsigned int) =
-      find_symbol (library, "cuParamSetSize");
-  CUresult (*set_float) (CUfunction, int, float) =
-      find_symbol (library, "cuParamSetf");
-  CUresult (*set_int) (CUfunction, int, unsigned int) =
-      find_symbol (library, "cuParamSeti");
-  CUresult (*set_bytes) (CUfunction, int, void *, unsigned int) =
-      find_symbol (library, "cuParamSetv");
-  CUresult (*launch) (CUfunction, int, int) =
-      find_symbol (library, "cuLaunchGrid");
 
-  ok (shape (f, 4, 2, 1));
-  ok (set_float (f, 0, 1.5f));
-  ok (set_int (f, 4, 2));
-  ok (set_bytes (f, 8, &out, sizeof out));
-  ok (set_size (f, 16));
-  ok (launch (f, 3, 2));
+  ok (cu.cuFuncSetBlockShape (f, 4, 2, 1));
+  ok (cu.cuParamSetf (f, 0, 1.5f));
+  ok (cu.cuParamSeti (f, 4, 2));
+  ok (cu.cuParamSetv (f, 8, &out, sizeof out));
+  ok (cu.cuParamSetSize (f, 16));
+  ok (cu.cuLaunchGrid (f, 3, 2));
   ok (cu.cuCtxSynchronize ());
   ck_assert_int_eq (*out, 8 * 6 * 5);
-  invalid (shape (f, 0, 1, 1));
-  invalid (set_bytes (f, 4090, &out, 8));
+  invalid (cu.cuFuncSetBlockShape (f, 0, 1, 1));
+  invalid (cu.cuParamSetv (f, 4090, &out, 8));
 }
 
 TEST (launches_follow_their_stream)

@@ -43,9 +43,9 @@ run_and_listen (CUmodule module, int grid, int block, char **text)
   result = run (find (module, "stumble"), grid, block, 0, &out);
   fflush (stderr);
   dup2 (before, STDERR_FILENO);
-  *text = g_malloc0 (4096);
+  *text = g_malloc (4096);
   rewind (file);
-  fread (*text, 1, 4095, file);
+  (*text)[fread (*text, 1, 4095, file)] = '\0';
   fclose (file);
   close (before);
   return result;

@@ -20,8 +20,6 @@
 #include "compiler.h"
 #include "image.h"
 
-static CUresult (*load_file) (CUmodule *module, const char *path);
-
 static guint8 *image; /* a correct image */
 static size_t image_length;
 
@@ -43,8 +41,6 @@ make_image (void)
   ck_assert_int_eq (image_size (program, &image_length), 0);
   image = (guint8 *) take_image (program);
   ck_assert_int_eq (destroy (&program), 0);
-  *(void **) &load_file =
-      find_symbol (open_library ("libcuda.so.1"), "cuModuleLoad");
 }
 
 PREPARED_FIXTURE (make_image, setup_context, teardown_context);
@@ -59,7 +55,7 @@ load_as_file (const guint8 *bytes, size_t size)
 
   ck_assert (
       g_file_set_contents (path, (const char *) bytes, (gssize) size, NULL));
-  result = load_file (&module, path);
+  result = cu.cuModuleLoad (&module, path);
   g_unlink (path);
   return result;
 }
@@ -100,10 +96,11 @@ TEST (good_image)
 
   ck_assert_int_eq (load_as_file (image, image_length), CUDA_SUCCESS);
   ck_assert_int_eq (load_as_memory (image, image_length), CUDA_SUCCESS);
-  fails (load_file (&module, "/nonexistent/file"), CUDA_ERROR_FILE_NOT_FOUND);
-  fails (load_file (&module, "/tmp"), CUDA_ERROR_INVALID_IMAGE);
-  fails (load_file (&module, "/dev/zero"), CUDA_ERROR_INVALID_IMAGE);
-  invalid (load_file (NULL, "/tmp"));
+  fails (cu.cuModuleLoad (&module, "/nonexistent/file"),
+      CUDA_ERROR_FILE_NOT_FOUND);
+  fails (cu.cuModuleLoad (&module, "/tmp"), CUDA_ERROR_INVALID_IMAGE);
+  fails (cu.cuModuleLoad (&module, "/dev/zero"), CUDA_ERROR_INVALID_IMAGE);
+  invalid (cu.cuModuleLoad (NULL, "/tmp"));
 }
 
 /* Valgrind reports that pages without access are passed to a system call. */

@@ -23,11 +23,6 @@ static const char *const implemented[] = {
 #undef NAME
 };
 
-static CUresult (*get_proc) (const char *name, void **function, int version,
-    uint64_t flags, CUdriverProcAddressQueryResult *status);
-static CUresult (*get_proc_v1) (
-    const char *name, void **function, int version, uint64_t flags);
-
 static void *library;
 
 static void
@@ -35,9 +30,9 @@ load (void)
 {
   load_driver ();
   library = open_library ("libcuda.so.1");
-  *(void **) &get_proc = find_symbol (library, "cuGetProcAddress_v2");
-  *(void **) &get_proc_v1 = find_symbol (library, "cuGetProcAddress");
 }
+
+FIXTURE (load, NULL);
 
 static bool
 has_name (const char *const *list, size_t n, const char *name)
@@ -67,7 +62,6 @@ check_absent (CUresult expected)
 
 TEST (every_name)
 {
-  load ();
   ck_assert (G_N_ELEMENTS (names) > 650);
   for (size_t i = 0; i < G_N_ELEMENTS (implemented); i++)
     ck_assert_msg (has_name (names, G_N_ELEMENTS (names), implemented[i]),
@@ -82,31 +76,31 @@ TEST (get_proc_address)
   CUdriverProcAddressQueryResult status;
   void *function;
 
-  load ();
-  ok (get_proc ("cuMemAlloc", &function, 13000, 0, &status));
+  ok (cu.cuGetProcAddress ("cuMemAlloc", &function, 13000, 0, &status));
   ck_assert (function == find_symbol (library, "cuMemAlloc_v2"));
   ck_assert_int_eq (status, CU_GET_PROC_ADDRESS_SUCCESS);
-  ok (get_proc ("cuMemAlloc", &function, 2000, 0, NULL));
+  ok (cu.cuGetProcAddress ("cuMemAlloc", &function, 2000, 0, NULL));
   ck_assert (function == find_symbol (library, "cuMemAlloc"));
-  ok (get_proc ("cuCtxCreate", &function, 12000, 0, NULL));
+  ok (cu.cuGetProcAddress ("cuCtxCreate", &function, 12000, 0, NULL));
   ck_assert (function == find_symbol (library, "cuCtxCreate_v3"));
-  ok (get_proc ("cuLaunchKernel", &function, 13000,
+  ok (cu.cuGetProcAddress ("cuLaunchKernel", &function, 13000,
       CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, NULL));
   ck_assert (function == find_symbol (library, "cuLaunchKernel"));
-  ok (get_proc ("cuGetProcAddress", &function, 12000, 0, NULL));
-  ck_assert (function == (void *) get_proc);
-  ok (get_proc_v1 ("cuInit", &function, 11030, 0));
+  ok (cu.cuGetProcAddress ("cuGetProcAddress", &function, 12000, 0, NULL));
+  ck_assert (function == (void *) cu.cuGetProcAddress);
+  ok (cu.cuGetProcAddress_v1 ("cuInit", &function, 11030, 0));
   ck_assert (function == find_symbol (library, "cuInit"));
 
-  fails (get_proc ("cuMulticastCreate", &function, 11000, 0, &status),
+  fails (
+      cu.cuGetProcAddress ("cuMulticastCreate", &function, 11000, 0, &status),
       CUDA_ERROR_NOT_FOUND);
   ck_assert_int_eq (status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
-  fails (get_proc ("cuNoSuch", &function, 13000, 0, &status),
+  fails (cu.cuGetProcAddress ("cuNoSuch", &function, 13000, 0, &status),
       CUDA_ERROR_NOT_FOUND);
   ck_assert_int_eq (status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
   ck_assert (function == NULL);
-  fails (
-      get_proc_v1 ("cuMemAlloc_v2", &function, 13000, 0), CUDA_ERROR_NOT_FOUND);
-  invalid (get_proc (NULL, &function, 13000, 0, NULL));
-  invalid (get_proc ("cuInit", NULL, 13000, 0, NULL));
+  fails (cu.cuGetProcAddress_v1 ("cuMemAlloc_v2", &function, 13000, 0),
+      CUDA_ERROR_NOT_FOUND);
+  invalid (cu.cuGetProcAddress (NULL, &function, 13000, 0, NULL));
+  invalid (cu.cuGetProcAddress ("cuInit", NULL, 13000, 0, NULL));
 }

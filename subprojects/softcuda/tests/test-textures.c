@@ -22,29 +22,18 @@ setup_ptx (void)
 FIXTURE (setup_ptx, teardown_context);
 
 static const char sampler[] =
-    "__global__ void\n"
-    "sample4 (cudaTextureObject_t t, const float2 *at, float4 *out)\n"
-    "{\n"
-    "  out[threadIdx.x] = tex2D<float4> (t, at[threadIdx.x].x,\n"
-    "      at[threadIdx.x].y);\n"
-    "}\n"
-    "__global__ void\n"
-    "sample1 (cudaTextureObject_t t, const float2 *at, float *out)\n"
-    "{\n"
-    "  out[threadIdx.x] = tex2D<float> (t, at[threadIdx.x].x,\n"
-    "      at[threadIdx.x].y);\n"
-    "}\n"
-    "__global__ void\n"
-    "integers (cudaTextureObject_t t, const float2 *at, ushort2 *out)\n"
-    "{\n"
-    "  out[threadIdx.x] = tex2D<ushort2> (t, at[threadIdx.x].x,\n"
-    "      at[threadIdx.x].y);\n"
-    "}\n"
-    "__global__ void\n"
-    "fetch (cudaTextureObject_t t, int *out)\n"
-    "{\n"
-    "  out[threadIdx.x] = tex1Dfetch<int> (t, threadIdx.x);\n"
-    "}\n";
+    "#define SAMPLE(name, type) \\\n"
+    "  __global__ void name (cudaTextureObject_t t, const float2 *at, \\\n"
+    "      type *out) \\\n"
+    "  { \\\n"
+    "    float2 p = at[threadIdx.x]; \\\n"
+    "    out[threadIdx.x] = tex2D<type> (t, p.x, p.y); \\\n"
+    "  }\n"
+    "SAMPLE (sample4, float4)\n"
+    "SAMPLE (sample1, float)\n"
+    "SAMPLE (integers, ushort2)\n"
+    "__global__ void fetch (cudaTextureObject_t t, int *out)\n"
+    "{ out[threadIdx.x] = tex1Dfetch<int> (t, threadIdx.x); }\n";
 
 /* Makes 4 x 3 texels of one byte with the values 10 y + x. The rows are 32
  * bytes apart. */
