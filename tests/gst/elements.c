@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * elements.c: tests of vkgdrupload, cudafilter and vkgdrdownload in pipelines:
- * buffers, caps and contexts, and that nothing is copied without need
+ * buffers, caps and contexts, what vkgdrupload offers upstream, and that
+ * nothing is copied without need
  */
 
 #include "table.h"
@@ -10,63 +11,36 @@
 
 /* --- no copies ----------------------------------------------------------- */
 
-#define AUDIO \
-  "audiotestsrc num-buffers=10 ! " \
-  "audio/x-raw,format=S16LE,rate=48000,channels=2 ! "
-#define BYTES "filesrc num-buffers=10 blocksize=4096 location=/proc/self/exe ! "
+#define AUDIO "audiotestsrc num-buffers=10 ! audio/x-raw,format=S16LE ! "
 #define VIDEO(format, width, height) \
   "videotestsrc num-buffers=10 ! video/x-raw,format=" format ",width=" #width \
   ",height=" #height " ! "
-#define UP "vkgdrupload name=at ! "
-
-static const gchar *const untouched[] = {
-  VIDEO ("NV12", 320, 240) UP "fakesink name=after",
-  VIDEO ("RGBA", 33, 17) UP "fakesink name=after",
-  /* The kernel reads what upstream has written. */
-  VIDEO ("RGBA", 64, 48) UP "cudafilter name=after ! vkgdrdownload ! fakesink",
-};
-
-/* Ten buffers are at the same address of GPU memory in front of the elements
- * "at" and "after". */
-TEST_LOOP (upload_copies_nothing, G_N_ELEMENTS (untouched))
-{
-  g_autoptr (GstElement) pipeline = test_launch ("%s", untouched[__i__]);
-  g_autoptr (GArray) before = test_note_pointers (pipeline, "at", "sink");
-  g_autoptr (GArray) after = test_note_pointers (pipeline, "after", "sink");
-  guint i;
-
-  test_play (pipeline);
-  fail_unless_equals_int (before->len, 10);
-  fail_unless_equals_int (after->len, 10);
-  for (i = 0; i < 10; i++) {
-    fail_unless (g_array_index (before, guint64, i) != 0);
-    fail_unless_equals_uint64 (
-        g_array_index (before, guint64, i), g_array_index (after, guint64, i));
-  }
-}
 
 /* What is set, and the field in which all bytes are counted. */
 static const struct {
   const gchar *stream, *access, *field;
+  gsize size; /* of a buffer; 0: any */
 } figures[] = {
-  { VIDEO ("RGBA", 64, 48), "direct", "bytes-direct" },
-  { VIDEO ("RGBA", 64, 48), "staged", "bytes-staged" },
+  { VIDEO ("RGBA", 64, 48), "direct", "bytes-direct", 64 * 48 * 4 },
+  { VIDEO ("RGBA", 64, 48), "staged", "bytes-staged", 64 * 48 * 4 },
+  { VIDEO ("NV12", 33, 17), "direct", "bytes-direct", 36 * (18 + 9) },
   { VIDEO ("RGBA", 64, 48) "identity drop-allocation=true ! ", "auto",
-      "bytes-copied" },
+      "bytes-copied", 64 * 48 * 4 },
   { AUDIO, "direct", "bytes-direct" },
   { AUDIO, "staged", "bytes-staged" },
   { AUDIO, "auto", "bytes-direct" },
-  { BYTES, "direct", "bytes-direct" },
-  { BYTES, "staged", "bytes-staged" },
-  { BYTES, "auto", "bytes-direct" },
 };
 
+/* Ten buffers are at the same address of GPU memory in front of vkgdrupload and
+ * behind it, unless they are copied. */
 TEST_LOOP (figures, G_N_ELEMENTS (figures))
 {
   static const gchar *const fields[] = { "bytes-direct", "bytes-staged",
     "bytes-dma", "bytes-peer", "bytes-copied", "bytes-untouched" };
   const gchar *field = figures[__i__].field;
+  gboolean is_copied = g_str_equal (field, "bytes-copied");
   g_autoptr (GstElement) pipeline = NULL;
+  g_autoptr (GArray) before = NULL, after = NULL;
   guint64 bytes;
   guint i;
 
@@ -76,9 +50,12 @@ TEST_LOOP (figures, G_N_ELEMENTS (figures))
   pipeline = test_launch ("%s vkgdrupload name=up access=%s ! vkgdrdownload "
                           "name=down ! fakesink sync=false",
       figures[__i__].stream, figures[__i__].access);
+  before = test_note_pointers (pipeline, "up", "sink");
+  after = test_note_pointers (pipeline, "down", "sink");
   test_play_on (pipeline);
   bytes = test_stat_of (pipeline, "up", "bytes");
-  fail_unless (__i__ < 3 ? bytes == 122880 : bytes > 0);
+  fail_unless (
+      figures[__i__].size ? bytes == 10 * figures[__i__].size : bytes > 0);
   for (i = 0; i < G_N_ELEMENTS (fields); i++)
     fail_unless_equals_uint64 (test_stat_of (pipeline, "up", fields[i]),
         g_str_equal (fields[i], field) ? bytes : 0);
@@ -89,29 +66,28 @@ TEST_LOOP (figures, G_N_ELEMENTS (figures))
   fail_unless_equals_uint64 (
       test_stat_of (pipeline, "down", "bytes-dma"), bytes);
   gst_element_set_state (pipeline, GST_STATE_NULL);
+  for (i = 0; i < 10; i++)
+    fail_unless_equals_uint64 (g_array_index (before, guint64, i),
+        is_copied ? 0 : g_array_index (after, guint64, i));
 }
 
 /* kernel-time is the median of the times that the device has measured, as soon
  * as it has measured one. */
 TEST (kernel_time)
 {
-  g_autoptr (GstHarness) h = gst_harness_new_parse (
-      "vkgdrupload ! cudafilter kernel=blur ! vkgdrdownload");
-  g_autoptr (GstElement) filter = gst_harness_find_element (h, "cudafilter");
+  g_autoptr (GstElement) pipeline =
+      test_launch ("videotestsrc num-buffers=20 ! vkgdrupload ! cudafilter "
+                   "name=filter kernel=blur ! vkgdrdownload ! fakesink");
   gint64 start = g_get_monotonic_time (); /* microseconds */
   guint64 time;
-  guint i;
 
-  gst_harness_set_src_caps_str (
-      h, "video/x-raw,format=RGBA,width=64,height=64,framerate=1/1");
-  for (i = 0; i < 20; i++)
-    gst_buffer_unref (gst_harness_push_and_pull (
-        h, gst_buffer_new_allocate (NULL, 64 * 64 * 4, NULL)));
-  fail_unless_equals_uint64 (test_stat (filter, "frames"), 20);
-  time = test_stat (filter, "kernel-time");
+  test_play_on (pipeline);
+  fail_unless_equals_uint64 (test_stat_of (pipeline, "filter", "frames"), 20);
+  time = test_stat_of (pipeline, "filter", "kernel-time");
   fail_unless (
       time > 0
       && time < (guint64) (g_get_monotonic_time () - start) * GST_USECOND);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
 }
 
 /* --- bytes and caps ------------------------------------------------------ */
@@ -123,20 +99,19 @@ TEST (kernel_time)
 #define FIELDS \
   "video/x-raw(format:Interlaced),interlace-mode=alternate,format=I420," \
   "width=32,height=22,framerate=25/1"
-#define UP_AND_DOWN "vkgdrupload ! vkgdrdownload"
+#define UP_AND_DOWN "vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload"
 
 static const TestFlow flows[] = {
   { "vkgdrupload", "video/x-raw," RGBA, "video/x-raw" VKGDR "," RGBA },
   { "vkgdrdownload", "audio/x-raw" VKGDR "," S16LE, "audio/x-raw," S16LE,
       .size = 4096 },
-  { UP_AND_DOWN, "application/octet-stream", .size = 1 },
-  { UP_AND_DOWN, "audio/x-raw," S16LE, .size = 4096 },
-  { UP_AND_DOWN, "image/jpeg", .size = 12345 },
+  { "vkgdrupload ! vkgdrdownload", "application/octet-stream", .size = 1 },
+  { "vkgdrupload ! vkgdrdownload", "image/jpeg", .size = 12345 },
   { UP_AND_DOWN, "video/x-raw," I420 },
   { UP_AND_DOWN, "video/x-raw," GRAY16 },
   /* Buffers with one field each have caps features that do not name system
    * memory. */
-  { "vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload", FIELDS },
+  { UP_AND_DOWN, FIELDS },
 };
 
 TEST_FIXTURE (test_setup, test_teardown);
@@ -151,14 +126,11 @@ TEST_FIXTURE (NULL, NULL);
 /* The heights of a GstVideoMeta and of the caps are those of both fields. */
 TEST (alternating_fields)
 {
-  g_autoptr (GstHarness) h = gst_harness_new_parse (
-      "vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload");
+  g_autoptr (GstHarness) h = gst_harness_new_parse (UP_AND_DOWN);
   g_autoptr (GstCaps) fields = gst_caps_from_string (FIELDS);
   g_autoptr (GstBuffer) buffer = NULL;
   guint8 data[32 * 22 * 3 / 2];
-  g_autofree guint8 *got = NULL;
   GstVideoInfo info;
-  gsize size;
 
   fail_unless (gst_video_info_from_caps (&info, fields));
   test_fill (data, info.size, 5);
@@ -167,9 +139,8 @@ TEST (alternating_fields)
       GST_VIDEO_FORMAT_I420, 32, 22, 3, info.offset, info.stride);
   gst_harness_set_src_caps (h, gst_caps_ref (fields));
   buffer = gst_harness_push_and_pull (h, buffer);
-  got = test_buffer_bytes (buffer, &size);
-  fail_unless_equals_uint64 (size, info.size);
-  fail_unless (test_matches (got, size, 5));
+  fail_unless_equals_uint64 (gst_buffer_get_size (buffer), info.size);
+  fail_unless (gst_buffer_memcmp (buffer, 0, data, info.size) == 0);
 }
 
 /* Caps change in mid-stream. */
@@ -178,81 +149,175 @@ TEST (renegotiation)
   static const gchar *const formats[] = { "RGBA,width=32,height=16",
     "NV12,width=64,height=48", "GRAY8,width=8,height=5",
     "RGBA,width=32,height=16" };
-  g_autoptr (GstHarness) h = gst_harness_new_parse (
-      "vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload");
-  GstVideoInfo info;
-  guint i, k;
+  g_autoptr (GstHarness) h = gst_harness_new_parse (UP_AND_DOWN);
+  guint i;
 
-  for (i = 0; i < G_N_ELEMENTS (formats); i++) {
+  for (i = 0; i < 3 * G_N_ELEMENTS (formats); i++) {
     g_autofree gchar *text =
-        g_strdup_printf ("video/x-raw,framerate=1/1,format=%s", formats[i]);
+        g_strdup_printf ("video/x-raw,framerate=1/1,format=%s", formats[i / 3]);
     GstCaps *caps = gst_caps_from_string (text);
     guint8 data[64 * 48 * 3 / 2];
+    g_autofree guint8 *got = NULL;
+    GstVideoInfo info;
 
     fail_unless (gst_video_info_from_caps (&info, caps));
     gst_harness_set_src_caps (h, caps);
-    for (k = 0; k < 3; k++) {
-      g_autofree guint8 *got = NULL;
-
-      test_fill (data, info.size, i * 5 + k);
-      got = test_push (h, data, info.size, info.size);
-      fail_unless (memcmp (got, data, info.size) == 0);
-    }
+    test_fill (data, info.size, i);
+    got = test_push (h, data, info.size, info.size);
+    fail_unless (memcmp (got, data, info.size) == 0);
   }
 }
 
+/* --- the allocator that vkgdrupload offers ------------------------------- */
+
+/* Returns the allocator that the elements of @h offer upstream. */
+static GstAllocator *
+offered_allocator (GstHarness *h, const gchar *text)
+{
+  GstCaps *caps = gst_caps_from_string (text);
+  g_autoptr (GstQuery) query = gst_query_new_allocation (caps, FALSE);
+  GstAllocator *allocator;
+
+  gst_harness_set_src_caps (h, caps);
+  fail_unless (gst_pad_peer_query (h->srcpad, query));
+  gst_query_parse_nth_allocation_param (query, 0, &allocator, NULL);
+  return allocator;
+}
+
+/* Upstream can use the offered allocator for video, too, with a pool of its
+ * own. __i__ is the access mode that is set: auto, direct or staged. */
+TEST_LOOP (access_of_the_allocator, 3)
+{
+  g_autoptr (GstHarness) h = gst_harness_new ("vkgdrupload");
+  g_autoptr (GstAllocator) allocator = NULL;
+  g_autoptr (GstMemory) memory = NULL;
+
+  g_object_set (h->element, "access", __i__, NULL);
+  allocator = offered_allocator (
+      h, "video/x-raw,format=GRAY8,width=64,height=64,framerate=1/1");
+  memory = gst_allocator_alloc (allocator, 4096, NULL);
+  test_write (memory, 1);
+  fail_unless_equals_int (gst_vkgdr_memory_get_write_times (memory, NULL, NULL),
+      !gst_vkgdr_memory_get_host_pointer (memory) ? GST_VKGDR_ACCESS_STAGED
+      : __i__                                     ? (GstVkgdrAccess) __i__
+                                                  : GST_VKGDR_ACCESS_DIRECT);
+  /* The memory outlives its allocator. */
+}
+
+/* --- messages ------------------------------------------------------------ */
+
+#define UP "vkgdrupload ! vkgdrdownload ! fakesink"
+
+/* Frames are written or copied into a window of 4 MiB, or there is no window,
+ * or the user has chosen to stage. */
+static const struct {
+  const gchar *environment, *launch, *says;
+  guint n; /* messages */
+} stagings[] = {
+  { "VKGDR_DEBUG=bar=4M", VIDEO ("RGBA", 1920, 1080) UP,
+      "Resizable BAR|is full", 1 },
+  { "VKGDR_DEBUG=bar=4M",
+      VIDEO ("RGBA", 1920, 1080) "identity drop-allocation=true ! " UP,
+      "Resizable BAR|is full", 1 },
+  { "VKGDR_DEBUG=no-window", VIDEO ("RGBA", 320, 240) UP,
+      "Resizable BAR|cannot write", 1 },
+  { "VKGDR_DEBUG=no-window", AUDIO UP, "Resizable BAR|cannot write", 1 },
+  { "VKGDR_DEBUG= VKGDR_VULKAN_LIBRARY=/nonexistent/libvulkan.so.1", AUDIO UP,
+      "no Vulkan loader", 1 },
+  { "VKGDR_DEBUG=bar",
+      VIDEO ("RGBA", 320, 240) "vkgdrupload access=staged ! fakesink",
+      "Resizable BAR", 0 },
+};
+
+/* There is one message for each start. */
+TEST_LOOP (staging_is_told_once, G_N_ELEMENTS (stagings))
+{
+  g_autoptr (GstElement) pipeline = NULL;
+  guint i;
+
+  test_set_environment (stagings[__i__].environment);
+  pipeline = test_launch ("%s", stagings[__i__].launch);
+  for (i = 0; i < 2; i++)
+    fail_unless_equals_int (
+        test_play_count (pipeline, stagings[__i__].says), stagings[__i__].n);
+}
+
+/* --- frames that upstream keeps mapped ----------------------------------- */
+
+/* A decoder pushes a frame, but still reads it to predict the next one, and
+ * unmaps it later. Meanwhile the buffer may be copied, and GStreamer copies its
+ * memory, too. Bit 0 of __i__: mapped with WRITE instead of READWRITE; bit 1:
+ * the buffer is copied. */
+TEST_LOOP (a_frame_that_is_still_mapped, 4)
+{
+  GstMapFlags flags = __i__ & 1 ? GST_MAP_WRITE : GST_MAP_READWRITE;
+  g_autoptr (GstHarness) h = NULL;
+  g_autoptr (GstElement) up = NULL;
+  g_autoptr (GstAllocator) allocator = NULL;
+  g_autoptr (GstBuffer) buffer = gst_buffer_new (), result = NULL;
+  g_autofree guint8 *got = NULL;
+  GstMapInfo maps[2];
+  gsize size;
+  guint i;
+
+  test_set_debug ("bar");
+  h = gst_harness_new_parse ("vkgdrupload ! vkgdrdownload");
+  up = gst_harness_find_element (h, "vkgdrupload");
+  allocator = offered_allocator (h, "application/x-test");
+  for (i = 0; i < 2; i++) {
+    GstMemory *memory = gst_allocator_alloc (allocator, 1000, NULL);
+
+    gst_memory_resize (memory, 100, 800);
+    gst_buffer_append_memory (buffer, memory);
+    fail_unless (gst_memory_map (memory, &maps[i], flags));
+    test_fill (maps[i].data, maps[i].size, i);
+  }
+  result = __i__ & 2 ? gst_buffer_copy (buffer) : gst_buffer_ref (buffer);
+  result = gst_harness_push_and_pull (h, result);
+  for (i = 0; i < 2; i++)
+    gst_memory_unmap (gst_buffer_peek_memory (buffer, i), &maps[i]);
+  got = test_buffer_bytes (result, &size);
+  fail_unless_equals_int (size, 1600);
+  fail_unless (test_matches (got, 800, 0));
+  fail_unless (test_matches (got + 800, 800, 1));
+  fail_unless_equals_uint64 (test_stat (up, "bytes-untouched"), 0);
+}
+
 /* --- contexts ------------------------------------------------------------ */
-
-static GstVkgdrContext *
-context_of (GstElement *element)
-{
-  return gst_vkgdr_base_transform_get_context (
-      GST_VKGDR_BASE_TRANSFORM (element));
-}
-
-static void
-set_state (GstElement *element, GstState state)
-{
-  fail_unless_equals_int (
-      gst_element_set_state (element, state), GST_STATE_CHANGE_SUCCESS);
-}
 
 /* The elements of a pipeline share a context. If one of them has the property
  * `device`, its neighbours use the same device.
  * This also works if they start first: elements near the sink start first. */
 TEST (a_chosen_device_counts_from_the_beginning)
 {
+  static const gchar *const names[] = { "down", "filter", "up" };
   g_autoptr (GstElement) pipeline =
       test_launch ("vkgdrupload name=up ! cudafilter name=filter ! "
                    "vkgdrdownload name=down");
-  GstElement *elements[] = { test_find (pipeline, "down"),
-    test_find (pipeline, "filter"), test_find (pipeline, "up") };
   gint n = gst_vkgdr_device_count (NULL);
+  GstVkgdrContext *context;
   guint i;
 
-  g_object_set (elements[2], "device", n - 1, NULL);
-  for (i = 0; i < 3; i++)
-    set_state (elements[i], GST_STATE_READY);
-  for (i = 0; i < 3; i++) {
-    set_state (elements[i], GST_STATE_PAUSED);
-    fail_unless_equals_int (
-        gst_vkgdr_context_get_device (context_of (elements[i])), n - 1);
-    fail_unless (context_of (elements[i]) == context_of (elements[0]));
+  g_object_set (test_find (pipeline, "up"), "device", n - 1, NULL);
+  gst_element_set_state (pipeline, GST_STATE_READY);
+  for (i = 0; i < G_N_ELEMENTS (names); i++) {
+    gst_element_set_state (test_find (pipeline, names[i]), GST_STATE_PAUSED);
+    context = test_context_of (pipeline, names[i]);
+    fail_unless_equals_int (gst_vkgdr_context_get_device (context), n - 1);
+    fail_unless (context == test_context_of (pipeline, "down"));
   }
-  for (i = 0; i < 3; i++)
-    set_state (elements[i], GST_STATE_NULL);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
 }
 
 /* Elements that get memory of another context, and the bits of each byte that
  * they change. */
 static const struct {
   const gchar *launch;
-  const gchar *name;
   guint8 changed; /* bits */
 } takers[] = {
-  { "vkgdrupload device=0", "vkgdrupload", 0 },
-  { "cudafilter device=0 kernel=copy", "cudafilter", 0 },
-  { "cudafilter device=0 kernel=invert", "cudafilter", 0xff },
+  { "vkgdrupload name=taker device=0", 0 },
+  { "cudafilter name=taker device=0 kernel=copy", 0 },
+  { "cudafilter name=taker device=0 kernel=invert", 0xff },
 };
 
 /* Memory of another object for the same CUDA context is used without a copy.
@@ -260,38 +325,35 @@ static const struct {
 TEST_LOOP (memory_of_another_context, G_N_ELEMENTS (takers))
 {
   g_autoptr (GstHarness) h = gst_harness_new_parse (takers[__i__].launch);
-  g_autoptr (GstElement) taker =
-      gst_harness_find_element (h, takers[__i__].name);
-  GError *error = NULL;
-  g_autoptr (GstVkgdrContext) theirs =
-      gst_vkgdr_context_new (gst_vkgdr_device_count (NULL) - 1, &error);
+  gint last = gst_vkgdr_device_count (NULL) - 1;
+  g_autoptr (GstVkgdrContext) theirs = gst_vkgdr_context_new (last, NULL);
   gsize size = 256 * 64, k;
   guint i;
 
-  g_assert_no_error (error);
   gst_harness_set_src_caps_str (h,
       "video/x-raw" VKGDR ",format=GRAY8,width=256,height=64,framerate=30/1");
   for (i = 0; i < 5; i++) {
-    GstBuffer *in = gst_buffer_new (), *out;
+    GstMemory *memory = test_memory_new (theirs, size);
+    g_autoptr (GstBuffer) buffer = gst_buffer_new ();
     g_autofree guint8 *got = NULL;
+    GstVkgdrContext *own, *out;
 
-    gst_buffer_append_memory (in, test_memory_new (theirs, size));
-    test_write (gst_buffer_peek_memory (in, 0), i);
-    out = gst_harness_push_and_pull (h, in);
-    fail_unless (context_of (taker) != theirs);
-    fail_unless (
-        gst_vkgdr_context_get_cuda_context (
-            gst_vkgdr_memory_get_context (gst_buffer_peek_memory (out, 0)))
-        == gst_vkgdr_context_get_cuda_context (context_of (taker)));
-    got = test_buffer_bytes (out, &size);
+    gst_buffer_append_memory (buffer, memory);
+    test_write (memory, i);
+    buffer = gst_harness_push_and_pull (h, buffer);
+    own = test_context_of (h->element, "taker");
+    out = gst_vkgdr_memory_get_context (gst_buffer_peek_memory (buffer, 0));
+    fail_unless (own != theirs);
+    fail_unless (gst_vkgdr_context_get_cuda_context (own)
+                 == gst_vkgdr_context_get_cuda_context (out));
+    got = test_buffer_bytes (buffer, &size);
     for (k = 0; k < size; k++)
       got[k] ^= takers[__i__].changed;
     fail_unless (test_matches (got, size, i));
-    gst_buffer_unref (out);
   }
   if (__i__ == 0)
-    fail_unless_equals_uint64 (test_stat (taker, "bytes-peer"),
-        gst_vkgdr_context_get_device (theirs) == 0 ? 0 : 5 * size);
+    fail_unless_equals_uint64 (test_stat_of (h->element, "taker", "bytes-peer"),
+        last == 0 ? 0 : 5 * size);
 }
 
 static GstBusSyncReply

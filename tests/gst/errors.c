@@ -13,9 +13,7 @@
   ",height=" #height " ! vkgdrupload"
 #define UP SIZED ("RGBA", 64, 48)
 #define FILTER UP " ! cudafilter "
-#define KERNEL(params, body) \
-  "source=\"__global__ void f (VkgdrFrame a, VkgdrFrame b" params ") { " body \
-  " }\""
+#define KERNEL "source=\"__global__ void f (VkgdrFrame a, VkgdrFrame b) {}\""
 #define SINK " ! fakesink"
 
 /* A correct pipeline with the same elements works. */
@@ -52,14 +50,11 @@ static const struct {
                                  "kernel=blur ! queue" SINK,
           "1920000 bytes|window|in use" },
       TRUE },
-  /* kernels */
+  /* kernels; see cudafilter.c, too */
   { "", { FILTER "kernel=nosuch" SINK, "nosuch|sobel|location" }, TRUE },
   { "", { FILTER "location=/nonexistent.cu" SINK, "/nonexistent.cu" }, TRUE },
   { "", { FILTER "location=/proc/self/auxv" SINK, "auxv|PTX|cubin" }, TRUE },
-  { "", { FILTER "location=/a.cu source=x" SINK, "only one of" }, TRUE },
-  { "", { FILTER KERNEL ("", "nonsense;") SINK, "nonsense|1" }, TRUE },
-  { "", { FILTER "entry=g " KERNEL ("", "") SINK, "\"g\"|f" }, TRUE },
-  { "", { FILTER KERNEL (", float c", "") SINK, "param" }, TRUE },
+  { "", { FILTER "entry=g " KERNEL SINK, "\"g\"|f" }, TRUE },
   /* a format that kernels cannot take */
   { "",
       { SIZED ("NV12_64Z32", 64, 48) " ! cudafilter" SINK,
@@ -78,18 +73,6 @@ TEST_LOOP (errors, G_N_ELEMENTS (errors))
     assert_works ();
 }
 
-TEST (domain)
-{
-  GError *error = NULL;
-
-  g_setenv ("CUDA_DEVICE", "all of them", TRUE);
-  fail_if (gst_vkgdr_context_new (-1, &error));
-  test_assert_error_says (&error, GST_VKGDR_ERROR_NO_DEVICE,
-      "CUDA_DEVICE is \"all of them\"|vkgdr-info");
-  fail_unless_equals_string (
-      g_quark_to_string (GST_VKGDR_ERROR), "gst-vkgdr-error-quark");
-}
-
 TEST (memory_of_another_kind)
 {
   g_autoptr (GstElement) pipeline = test_launch (
@@ -99,29 +82,6 @@ TEST (memory_of_another_kind)
   gst_app_src_push_buffer (GST_APP_SRC (test_find (pipeline, "src")),
       gst_buffer_new_allocate (NULL, 12288, NULL));
   test_assert_says (test_play_error (pipeline), "SystemMemory|vkgdrupload");
-}
-
-/* --- machines without something ------------------------------------------ */
-
-/* Pipelines work, and the context describes why there is no window. */
-TEST (no_window)
-{
-  g_autoptr (GstVkgdrContext) context = NULL;
-  g_autoptr (GstStructure) description = NULL;
-  gboolean has_window = TRUE;
-
-  g_unsetenv ("VKGDR_DEBUG");
-  test_set_environment ("VKGDR_VULKAN_LIBRARY=/nonexistent/libvulkan.so.1");
-  assert_works ();
-  context = test_context_new ();
-  description = gst_vkgdr_context_describe (context);
-  fail_unless (
-      gst_structure_get_boolean (description, "has-window", &has_window));
-  fail_if (has_window);
-  test_assert_contains (gst_structure_get_string (description, "window-reason"),
-      "no Vulkan loader");
-  test_assert_contains (
-      gst_structure_get_string (description, "window-remedy"), "libvulkan1");
 }
 
 TEST (software_is_told)

@@ -5,10 +5,8 @@
  * Does not depend on elements or pipelines.
  */
 
-#include <string.h>
-
-#include "bytes.h"
 #include "frames.h"
+#include "util.h"
 
 GstVkgdrContext *frame_context;
 GstVkgdrStream *frame_stream;
@@ -16,13 +14,8 @@ GstVkgdrStream *frame_stream;
 void
 frame_setup (void)
 {
-  GError *error = NULL;
-
-  gst_vkgdr_init ();
-  frame_context = gst_vkgdr_context_new (-1, &error);
-  g_assert_no_error (error);
-  frame_stream = gst_vkgdr_stream_new (frame_context, &error);
-  g_assert_no_error (error);
+  frame_context = test_context_new ();
+  frame_stream = test_stream_new (frame_context);
 }
 
 void
@@ -110,14 +103,10 @@ copy_frame (const GstVideoInfo *info, const GstVideoInfo *l, guint8 *plain,
 GstMemory *
 frame_memory_new (GstVkgdrContext *context, const guint8 *data, gsize size)
 {
-  g_autoptr (GstVkgdrAllocator) allocator =
-      gst_vkgdr_context_get_allocator (context);
   gsize whole = GST_ROUND_UP_4 (size);
-  GError *error = NULL;
-  GstMemory *memory = gst_vkgdr_allocator_alloc (allocator, whole, &error);
+  GstMemory *memory = test_memory_new (context, whole);
   GstMapInfo map;
 
-  g_assert_no_error (error);
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
   memcpy (map.data, data, size);
   /* A kernel reads the whole word of which it writes a part. */
@@ -155,22 +144,17 @@ frame_read (const GstVideoInfo *info, gboolean padded, GstBuffer *buffer)
 {
   GstVideoInfo l = layout_of (info, padded);
   guint8 *plain = frame_alloc (info);
+  g_autofree guint8 *expected = g_malloc (l.size);
   GstMapInfo map;
-  guint i;
-  gint y;
+  gsize i;
 
+  memset (expected, GUARD, l.size);
   fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
   fail_unless_equals_int (map.size, l.size);
   copy_frame (info, &l, plain, map.data, TRUE);
-  for (i = 0; padded && i < PAD_FRONT; i++)
-    test_check_byte (i, map.data[i], GUARD);
-  for (i = 0; padded && i < GST_VIDEO_INFO_N_PLANES (info); i++)
-    for (y = 0; y < plane_rows (info, i) * PAD_ROW; y++) {
-      gsize end = l.offset[i] + (gsize) (y / PAD_ROW + 1) * l.stride[i];
-      gsize at = end - 1 - y % PAD_ROW;
-
-      test_check_byte (at, map.data[at], GUARD);
-    }
+  copy_frame (info, &l, plain, expected, FALSE);
+  for (i = 0; i < l.size; i++)
+    test_check_byte (i, map.data[i], expected[i]);
   gst_buffer_unmap (buffer, &map);
   return plain;
 }
@@ -229,11 +213,10 @@ GstVkgdrKernel *
 frame_effect (GstVkgdrContext *context, const GstEffect *effect)
 {
   g_autofree gchar *source = gst_effect_get_source (effect);
-  GstVkgdrKernel *kernel;
   GError *error = NULL;
-
-  kernel = gst_vkgdr_kernel_new_from_source (
+  GstVkgdrKernel *kernel = gst_vkgdr_kernel_new_from_source (
       context, source, effect->name, effect->name, NULL, &error);
+
   g_assert_no_error (error);
   return kernel;
 }

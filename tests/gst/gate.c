@@ -13,7 +13,7 @@ static struct {
   GMutex lock;
   GCond cond;
   gboolean open;
-  gboolean missed;
+  gint missed; /* atomic */
 } gate;
 
 static vkgdr_cuda real; /* the driver's table before it is changed */
@@ -30,12 +30,7 @@ test_gate_set (gboolean open)
 gboolean
 test_gate_was_missed (void)
 {
-  gboolean missed;
-
-  g_mutex_lock (&gate.lock);
-  missed = gate.missed;
-  g_mutex_unlock (&gate.lock);
-  return missed;
+  return g_atomic_int_get (&gate.missed);
 }
 
 void
@@ -44,8 +39,9 @@ test_gate_wait (void *user_data)
   gint64 deadline = g_get_monotonic_time () + PATIENCE;
 
   g_mutex_lock (&gate.lock);
-  while (!gate.open && !gate.missed)
-    gate.missed = !g_cond_wait_until (&gate.cond, &gate.lock, deadline);
+  while (!gate.open && !g_atomic_int_get (&gate.missed))
+    if (!g_cond_wait_until (&gate.cond, &gate.lock, deadline))
+      g_atomic_int_set (&gate.missed, TRUE);
   g_mutex_unlock (&gate.lock);
 }
 

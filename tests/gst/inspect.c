@@ -11,9 +11,9 @@
 static const gchar *const names[] = { "vkgdrupload", "cudafilter",
   "vkgdrdownload", "vkgdrtensor", "vkgdripcsink", "vkgdripcsrc" };
 
-/* Fails if the process has loaded a driver or a compiler. */
-static void
-check_nothing_loaded (const gchar *after)
+/* Returns a driver or a compiler that the process has loaded, or NULL. */
+static const gchar *
+find_loaded (void)
 {
   static const gchar *const drivers[] = { "libcuda.so", "libvulkan", "libnvrtc",
     "libnvidia", "libLLVM" };
@@ -22,8 +22,9 @@ check_nothing_loaded (const gchar *after)
 
   fail_unless (g_file_get_contents ("/proc/self/maps", &maps, NULL, NULL));
   for (i = 0; i < G_N_ELEMENTS (drivers); i++)
-    fail_unless (
-        !strstr (maps, drivers[i]), "%s: %s is loaded", after, drivers[i]);
+    if (strstr (maps, drivers[i]))
+      return drivers[i];
+  return NULL;
 }
 
 /* --- properties ---------------------------------------------------------- */
@@ -56,10 +57,6 @@ check_property (GParamSpec *pspec)
       fail_unless (g_param_value_defaults (pspec, &value),
           "%s: the default is another", of);
     g_object_set_property (G_OBJECT (element), pspec->name, &value);
-    g_value_unset (&value);
-    g_value_init (&value, pspec->value_type);
-    g_param_value_set_default (pspec, &value);
-    g_object_set_property (G_OBJECT (element), pspec->name, &value);
   }
   g_value_unset (&value);
 }
@@ -67,7 +64,6 @@ check_property (GParamSpec *pspec)
 TEST_LOOP (properties, G_N_ELEMENTS (names))
 {
   GParamSpec **pspecs;
-  GType type;
   guint n, i, ours = 0;
 
   element = gst_element_factory_make (names[__i__], NULL);
@@ -82,56 +78,37 @@ TEST_LOOP (properties, G_N_ELEMENTS (names))
     ours++;
   }
   fail_unless (ours >= 2); /* device and stats */
-  check_nothing_loaded (names[__i__]);
+  fail_unless_equals_string (find_loaded (), NULL);
   g_free (pspecs);
-  /* Base classes in the plugin have to be marked, so that the documentation of
-   * the plugin contains them. */
-  type = g_type_parent (G_OBJECT_TYPE (element));
-  if (g_str_equal (g_type_name (type), "GstVkgdrTransfer"))
-    fail_unless (gst_type_is_plugin_api (type, NULL));
 }
 
 /* --- no device ----------------------------------------------------------- */
 
-/* Does what a program that lists caps does, up to READY. */
+/* Does what a program that lists caps does. */
 static void
 look_at (const gchar *name)
 {
   g_autoptr (GstElement) one = gst_element_factory_make (name, NULL);
-  GstState state;
   const GList *l;
 
-  fail_unless (one != NULL, "there is no %s", name);
-  for (state = GST_STATE_NULL; state <= GST_STATE_READY; state++) {
-    fail_unless_equals_int (
-        gst_element_set_state (one, state), GST_STATE_CHANGE_SUCCESS);
-    for (l = one->pads; l; l = l->next)
-      gst_caps_unref (gst_pad_query_caps (l->data, NULL));
-  }
+  fail_unless_equals_int (
+      gst_element_set_state (one, GST_STATE_READY), GST_STATE_CHANGE_SUCCESS);
+  for (l = one->pads; l; l = l->next)
+    gst_caps_unref (gst_pad_query_caps (l->data, NULL));
   gst_element_set_state (one, GST_STATE_NULL);
 }
 
 TEST (looking_opens_no_device)
 {
   guint fds = test_count_fds (), i;
+  g_autoptr (GstVkgdrContext) context = NULL;
 
-  check_nothing_loaded ("before");
   for (i = 0; i < G_N_ELEMENTS (names); i++) {
     look_at (names[i]);
-    check_nothing_loaded (names[i]);
+    fail_unless_equals_string (find_loaded (), NULL);
     fail_unless_equals_int (test_count_fds (), fds);
   }
-}
-
-/* Shows that the test above can fail: a context that opens the device does load
- * a driver. */
-TEST (starting_opens_a_device)
-{
-  g_autoptr (GstVkgdrContext) context = test_context_new ();
-  g_autofree gchar *maps = NULL;
-
-  fail_unless (g_file_get_contents ("/proc/self/maps", &maps, NULL, NULL));
-  fail_unless (strstr (maps, "libcuda.so") != NULL);
-  if (test_has_window ())
-    fail_unless (strstr (maps, "libvulkan") != NULL);
+  /* A context opens the device. */
+  context = test_context_new ();
+  fail_unless_equals_string (find_loaded (), "libcuda.so");
 }

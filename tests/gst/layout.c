@@ -144,6 +144,7 @@ typedef enum {
   PADS_WHEN_ASKED, /* likewise, if it takes GstVideoAlignment */
   PADS_ALWAYS,     /* in ordinary memory, without being asked */
   PADS_IN_PIECES,  /* likewise, each plane in a memory of its own */
+  LARGER_ALWAYS,   /* likewise, and the GstVideoMeta is of the larger size */
   CROPS_ALWAYS,    /* likewise, with a GstVideoCropMeta */
   N_PADDERS
 } Padder;
@@ -197,7 +198,7 @@ make_larger (const GstVideoInfo *info, Padder padder)
   init_info (&larger, info->finfo->format, info->width + 32, info->height + 16);
   gst_video_alignment_reset (&alignment);
   fail_unless (gst_video_info_align_full (&larger, &alignment, size));
-  if (padder != CROPS_ALWAYS) {
+  if (padder < LARGER_ALWAYS) {
     larger.width = info->width;
     larger.height = info->height;
   }

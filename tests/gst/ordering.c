@@ -144,8 +144,9 @@ stream_start (
       "testframes num-buffers=%u %s ! "
       "video/x-raw,format=GRAY8,width=%u,height=%u,framerate=1000/1 ! "
       "vkgdrupload name=up %s ! cudafilter source=\"" CHECK_SOURCE
-      "\" params=\"params,spins=(int)%d\" ! queue max-size-buffers=3 ! "
-      "vkgdrdownload ! queue max-size-buffers=3 ! appsink name=sink sync=false",
+      "\" params=\"params,spins=(int)%d\" ! cudafilter kernel=invert ! queue "
+      "max-size-buffers=3 ! cudafilter kernel=invert ! vkgdrdownload ! queue "
+      "max-size-buffers=3 ! appsink name=sink sync=false",
       n_frames, variant->source, variant->side, variant->side, variant->upload,
       spins);
   gst_app_sink_set_callbacks (

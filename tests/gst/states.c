@@ -2,10 +2,10 @@
  *
  * states.c: tests of the elements in every order of states
  *
- * The elements run alone and in pipelines, with and without waits, with
- * flushes, and are stopped by another thread while data flow. Each change of
- * state has to succeed, data flow in PLAYING, nothing is held in READY, and
- * nothing is left at the end. The bytes are tested in elements.c.
+ * The elements change their states alone and in pipelines, with and without
+ * waits, with flushes, and beside other threads. Each change has to succeed,
+ * data flow in PLAYING, nothing is held in READY, and nothing is left at the
+ * end. The bytes are tested in elements.c.
  */
 
 #include <gst/base/base.h>
@@ -23,18 +23,12 @@ GST_ELEMENT_REGISTER_DECLARE (vkgdrexampletint)
 #define PATIENCE (20 * GST_SECOND)
 
 static void
-register_elements (void)
-{
-  test_frames_register ();
-  GST_ELEMENT_REGISTER (vkgdrexampleborder, NULL);
-  GST_ELEMENT_REGISTER (vkgdrexampletint, NULL);
-}
-
-static void
 setup (void)
 {
   test_setup ();
-  register_elements ();
+  test_frames_register ();
+  GST_ELEMENT_REGISTER (vkgdrexampleborder, NULL);
+  GST_ELEMENT_REGISTER (vkgdrexampletint, NULL);
 }
 
 /* Calls @visit with one state after the other, so that every sequence of @order
@@ -67,57 +61,6 @@ walk (guint order, void (*visit) (GstState state))
 
 TEST_PARALLEL (2);
 
-/* --- one element --------------------------------------------------------- */
-
-static GstElement *element;
-
-/* Changes the state, and sends flush events from both sides. No neighbour
- * receives them. */
-static void
-change_state (GstState state)
-{
-  static const gchar *const pads[] = { "sink", "src" };
-  guint i;
-
-  fail_unless_equals_int (
-      gst_element_set_state (element, state), GST_STATE_CHANGE_SUCCESS);
-  for (i = 0; i < 4; i++) {
-    g_autoptr (GstPad) pad = gst_element_get_static_pad (element, pads[i % 2]);
-
-    gst_pad_send_event (pad,
-        i < 2 ? gst_event_new_flush_start () : gst_event_new_flush_stop (TRUE));
-  }
-  fail_unless_equals_int (GST_STATE (element), state);
-}
-
-static const gchar *const names[] = { "vkgdrupload", "cudafilter",
-  "vkgdrdownload", "vkgdrexampletint", "vkgdrexampleborder" };
-
-TEST_FIXTURE (register_elements, NULL);
-
-/* The element opens the device, and closes it when it is freed. Drivers take
- * long for that. */
-TEST_LOOP (element, G_N_ELEMENTS (names))
-{
-  GstBus *bus = gst_bus_new ();
-  guint fds = 0, i;
-
-  for (i = 0; i < 3; i++) {
-    element = gst_element_factory_make (names[__i__], NULL);
-    gst_element_set_bus (element, bus);
-    walk (2, change_state);
-    fail_unless (gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR) == NULL);
-    gst_bus_set_flushing (bus, TRUE);
-    gst_bus_set_flushing (bus, FALSE);
-    ASSERT_OBJECT_REFCOUNT (element, names[__i__], 1);
-    gst_object_unref (element);
-    if (i == 0)
-      fds = test_count_fds ();
-  }
-  test_assert_fds (fds);
-  gst_object_unref (bus);
-}
-
 TEST_FIXTURE (setup, test_teardown);
 
 /* --- pipelines ----------------------------------------------------------- */
@@ -128,8 +71,10 @@ TEST_FIXTURE (setup, test_teardown);
 #define SINK "fakesink name=sink sync=true"
 
 static const gchar *const pipelines[] = {
+  /* and elements that have no neighbours */
   "videotestsrc" FRAMES UP
-  " ! cudafilter name=filter pixel=rgba.r*=0.5f" DOWN SINK,
+  " ! cudafilter name=filter pixel=rgba.r*=0.5f" DOWN SINK
+  " vkgdrupload cudafilter vkgdrdownload vkgdrexampletint",
   "videotestsrc" FRAMES " ! queue" UP " access=staged ! queue ! cudafilter "
   "name=filter kernel=blur ! queue" DOWN "queue ! " SINK,
   /* a source that has no data in PAUSED */
@@ -153,14 +98,6 @@ static guint fds; /* after the first frames */
 static guint steps;
 static gboolean is_changing;  /* the last state has not been reached yet */
 static gboolean was_changing; /* the same, before the last step */
-
-static void
-begin (const gchar *description)
-{
-  pipeline = test_launch ("%s", description);
-  bus = gst_element_get_bus (pipeline);
-  test_set_context (pipeline, test_context);
-}
 
 /* Whether the error is one that GStreamer's own elements also cause if a
  * pipeline is stopped before it has started. If an event reaches a pad that is
@@ -260,7 +197,7 @@ flush (void)
       (steps % 3) * 100 * GST_MSECOND);
 }
 
-/* Flushes once or twice, with and without waiting for the state. */
+/* Flushes, with and without waiting for the state. */
 static void
 go_and_flush (GstState state)
 {
@@ -268,8 +205,6 @@ go_and_flush (GstState state)
   if (steps % 2)
     check_arrival (state);
   flush ();
-  if (steps % 5 == 0)
-    flush ();
   if (steps % 4)
     check_arrival (state);
 }
@@ -301,9 +236,11 @@ static void (*const visits[]) (
     GstState state) = { go_and_play, go, go_and_flush };
 
 static void
-begin_with_frames (const gchar *description)
+begin (const gchar *description)
 {
-  begin (description);
+  pipeline = test_launch ("%s", description);
+  bus = gst_element_get_bus (pipeline);
+  test_set_context (pipeline, test_context);
   go_and_play (GST_STATE_PLAYING);
   go_and_play (GST_STATE_NULL);
   fds = test_count_fds ();
@@ -311,7 +248,7 @@ begin_with_frames (const gchar *description)
 
 TEST_LOOP (pipeline, G_N_ELEMENTS (visits) * N_PIPELINES)
 {
-  begin_with_frames (pipelines[__i__ % N_PIPELINES]);
+  begin (pipelines[__i__ % N_PIPELINES]);
   walk (test_is_slow () ? 2 : 3, visits[__i__ / N_PIPELINES]);
   end ();
 }
@@ -324,7 +261,7 @@ TEST_LOOP (one_of_many_stops, N_PIPELINES)
   GstState state;
   guint i;
 
-  begin_with_frames (pipelines[__i__]);
+  begin (pipelines[__i__]);
   for (i = 0; i < G_N_ELEMENTS (stopped); i++)
     for (state = GST_STATE_NULL; state < GST_STATE_PLAYING; state++) {
       GstElement *one = test_find (pipeline, stopped[i]);
@@ -342,43 +279,7 @@ TEST_LOOP (one_of_many_stops, N_PIPELINES)
   end ();
 }
 
-/* --- other threads ------------------------------------------------------- */
-
-static guint
-rounds (guint n)
-{
-  return test_is_slow () ? MAX (n / 10, 2) : n;
-}
-
-static gpointer
-take_turns (gpointer seed)
-{
-  g_autoptr (GRand) rand = g_rand_new_with_seed (GPOINTER_TO_UINT (seed));
-  guint n = rounds (30), i;
-
-  for (i = 0; i < n; i++) {
-    gst_element_set_state (
-        pipeline, GST_STATE_NULL + g_rand_int_range (rand, 0, N_STATES));
-    if (i % 4 == 0)
-      flush ();
-    g_usleep (g_rand_int_range (rand, 0, 3000));
-  }
-  return NULL;
-}
-
-TEST_LOOP (threads_disagree, N_PIPELINES)
-{
-  GThread *threads[3];
-  guint i;
-
-  begin_with_frames (pipelines[__i__]);
-  for (i = 0; i < G_N_ELEMENTS (threads); i++)
-    threads[i] = g_thread_new ("turns", take_turns, GUINT_TO_POINTER (i));
-  for (i = 0; i < G_N_ELEMENTS (threads); i++)
-    g_thread_join (threads[i]);
-  go_and_play (GST_STATE_NULL);
-  end ();
-}
+/* --- another thread ------------------------------------------------------ */
 
 static gint is_over; /* atomic */
 
@@ -405,17 +306,18 @@ ask (gpointer filter)
  * that change, and stops. The thread sanitizer finds data races here. */
 TEST (queries_all_the_time)
 {
-  guint n = rounds (20), i, k;
+  GstElement *filter;
   GThread *thread;
+  guint i, k;
 
-  begin_with_frames (pipelines[LIVE]);
-  element = test_find (pipeline, "filter");
-  thread = g_thread_new ("ask", ask, element);
-  for (i = 0; i < n; i++) {
+  begin (pipelines[LIVE]);
+  filter = test_find (pipeline, "filter");
+  thread = g_thread_new ("ask", ask, filter);
+  for (i = 0; i < (test_is_slow () ? 2 : 20); i++) {
     go_and_play (GST_STATE_PLAYING);
     fail_unless (test_context_of (pipeline, "filter") == test_context);
     for (k = 0; k < 10; k++) {
-      gst_util_set_object_arg (G_OBJECT (element), "params",
+      gst_util_set_object_arg (G_OBJECT (filter), "params",
           k % 2 ? "params,method=2" : "params,method=4");
       g_usleep (200);
     }

@@ -6,17 +6,19 @@ smaller, nothing is displayed, and ports, sockets and the device are those of th
 """
 
 import glob
+import json
 import os
 import random
 import re
 import shutil
 import socket
 import subprocess
+import sys
 import time
 
 import launch
 
-DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 # Commands that need something that a test does not have: NVIDIA's compiler, a
 # video and the decoder of a GPU, or a photograph.
@@ -30,8 +32,14 @@ TIME_LIMIT = 40  # seconds
 
 def read_blocks(document):
     """Returns the language and the text of each block of code."""
-    with open(os.path.join(DOCS, document), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "docs", document), encoding="utf-8") as file:
         return re.findall(r"^```(\w+)\n(.*?)^```", file.read(), re.S | re.M)
+
+
+def skip_without(test, elements):
+    for name in elements:
+        if launch.run(launch.INSPECT, "--exists", name).returncode != 0:
+            test.skipTest(name + " is missing")
 
 
 def with_end(command):
@@ -129,11 +137,32 @@ class Scaling(launch.Case):
         self.assertEqual(len(blocks), 6)
         for lines in blocks:
             with self.subTest(lines[0]):
-                for name in OPTIONAL:
-                    if name in " ".join(lines) and launch.run(
-                            launch.INSPECT, "--exists", name).returncode != 0:
-                        self.skipTest(name + " is missing")
+                skip_without(self, [name for name in OPTIONAL if name in " ".join(lines)])
                 self.check(lines)
+
+
+class Rtp(launch.Case):
+    """scripts/bench-rtp, with small frames. They fit into the receive buffer."""
+
+    def measure(self, *options):
+        skip_without(self, ["rtpvrawdepay", "imagefreeze"])
+        run = launch.run(
+            sys.executable, os.path.join(ROOT, "scripts", "bench-rtp"), *options,
+            *"--width 160 --height 120 --fps 60 --json --frames 30".split(),
+        )
+        self.assertIn(run.returncode, (0, 1), run.stderr)
+        results = json.loads(run.stdout)
+        return [[result[key] for key in ("frames", "damaged", "absent", "direct")]
+                for name in ("system", "vkgdrupload") for result in results[name]]
+
+    def test_all_frames(self):
+        self.assertEqual(self.measure("--access", "direct"),
+                         2 * [[30, 0, 0, 0]] + 2 * [[30, 0, 0, 1]])
+
+    def test_lost_packets(self):
+        """The buffer has room for one packet, and 28 are sent at a time."""
+        for _, damaged, absent, _ in self.measure("--buffer", "1", "--receivers", "1"):
+            self.assertGreater(damaged + absent, 0)
 
 
 if __name__ == "__main__":

@@ -8,29 +8,18 @@ The tracer counts objects, buffers, memories, caps, events and other objects of
 GStreamer and of the plugin. None of them may still exist when GStreamer ends. Resources
 of the operating system and of the device are tested elsewhere. A pipeline that works logs
 no errors. With the highest level of every category, and with graphs of the pipeline, for
-which GStreamer reads all properties of all elements while they run, the output is the same.
+which GStreamer reads all properties of all elements while they run, the output is the same,
+and the plugin logs no NULL string.
 """
 
-import glob
-import os
 import re
 import signal
 import subprocess
-import sys
 
 import launch
 
+OURS = re.compile(rb"\S+ +\d+ +\S+ +\w+ +(vkgdr|cudafilter)")  # by its category
 ALIVE = re.compile(r"object-alive, type-name=\(string\)((?!%s).*)")
-
-# A program that ends GStreamer while it still has an element.
-LEAK = """
-import gi
-gi.require_version("Gst", "1.0")
-from gi.repository import Gst
-Gst.init(None)
-element = Gst.ElementFactory.make("vkgdrupload")
-Gst.deinit()
-"""
 
 VIDEO = "videotestsrc num-buffers=8 ! vkgdrupload ! cudafilter "
 THREADS = launch.PIPELINES["threads"] + " ! fakesink"
@@ -88,24 +77,15 @@ class Tracing(launch.Case):
                     pipeline,
                     G_DEBUG="fatal-criticals",
                     GST_DEBUG="*:9",
-                    GST_DEBUG_FILE="/dev/null",
+                    GST_DEBUG_FILE=self.path("log"),
                     GST_DEBUG_DUMP_DOT_DIR=self.folder,
                 )
                 self.assertEqual(run.returncode, 0, run.stderr)
                 self.assertTrue(self.read("out") == plain, "the output differs")
-                for graph in glob.glob(self.path("*.dot")):
-                    self.assertTrue(os.path.getsize(graph))
-
-    def test_log_is_text(self):
-        """The log contains lines of the plugin, and none of them has a NULL string."""
-        run = launch.launch(
-            THREADS, GST_DEBUG="*vkgdr*:9,cudafilter:9", GST_DEBUG_FILE=self.path("log")
-        )
-        self.assertEqual(run.returncode, 0, run.stderr)
-        log = self.read("log").decode()
-        for category in ("vkgdrcontext", "vkgdrallocator", "vkgdrkernel"):
-            self.assertIn(" " + category + " ", log)
-        self.assertNotIn("(null)", log)
+                lines = self.read("log").splitlines()
+                ours = [line for line in lines if OURS.match(line)]
+                self.assertTrue(ours)
+                self.assertEqual([line for line in ours if b"(null)" in line], [])
 
     def test_on_worse_hardware(self):
         for debug in ("bar", "non-coherent", "bar=300K"):
@@ -132,13 +112,6 @@ class Tracing(launch.Case):
                 process.send_signal(signal.SIGINT)
                 process.communicate(timeout=launch.TIME_LIMIT)
                 self.assertEqual(self.alive(), [])
-
-    def test_a_leak_is_found(self):
-        run = launch.run(sys.executable, "-c", LEAK, **self.traced())
-        if "No module named 'gi'" in run.stderr:
-            self.skipTest("there is no gi")
-        self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertRegex("\n".join(self.alive()), "(?m)^GstVkgdrUpload,")
 
 
 if __name__ == "__main__":
