@@ -18,21 +18,14 @@ folder_setup (void)
   fail_unless (folder != NULL);
 }
 
-/* Removes a folder with everything in it, and frees its path. */
-static void
-folder_remove (gchar *path)
-{
-  g_autofree gchar *quoted = g_shell_quote (path);
-  g_autofree gchar *command = g_strconcat ("/bin/rm -rf ", quoted, NULL);
-
-  fail_unless (g_spawn_command_line_sync (command, NULL, NULL, NULL, NULL));
-  g_free (path);
-}
-
 void
 folder_teardown (void)
 {
-  folder_remove (g_steal_pointer (&folder));
+  g_autofree gchar *quoted = g_shell_quote (folder);
+  g_autofree gchar *command = g_strconcat ("/bin/rm -rf ", quoted, NULL);
+
+  fail_unless (g_spawn_command_line_sync (command, NULL, NULL, NULL, NULL));
+  g_clear_pointer (&folder, g_free);
 }
 
 gchar *

@@ -13,10 +13,7 @@
 #define SIZE 5000
 #define MIB (1024 * 1024)
 
-static GstMemory *memory; /* which is exported, with pattern 3 */
-static GstMemory *whole;  /* the same, imported as another process would */
-static gsize at;          /* where the memory is in that */
-static gint n_calls;      /* of a part's callback; atomic */
+static gsize at; /* where the exported memory is in its allocation */
 
 /* Returns a file descriptor of @exported, which is at `at` in it. */
 static gint
@@ -30,89 +27,38 @@ export_fd (GstMemory *exported, GBytes **description)
   return fd;
 }
 
-static void
-setup (void)
-{
-  g_autoptr (GstVkgdrAllocator) allocator = NULL;
-  g_autoptr (GBytes) description = NULL;
-  GError *error = NULL;
-  gint fd;
+TEST_FIXTURE (test_setup_bar, test_teardown);
 
-  test_setup ();
-  if (!test_has_window ())
-    return;
-  allocator = test_allocator ();
-  memory = gst_vkgdr_allocator_alloc_exportable (allocator, SIZE, NULL);
-  test_write (memory, 3);
-  fd = export_fd (memory, &description);
-  whole = gst_vkgdr_allocator_import_fd (allocator, fd, description, &error);
-  g_assert_no_error (error);
-  fail_unless (whole->size >= at + SIZE);
-  close (fd);
-}
-
-static void
-teardown (void)
-{
-  g_clear_pointer (&memory, gst_memory_unref);
-  g_clear_pointer (&whole, gst_memory_unref);
-  test_teardown ();
-}
-
-static void
-count (gpointer unused)
-{
-  g_atomic_int_inc (&n_calls);
-}
-
-TEST_FIXTURE (setup, teardown);
-
-/* The imported memory has a host pointer, and both sides can write. The part
- * holds a reference to the imported memory, which keeps the allocation. */
-TEST (part)
-{
-  GstMemory *part;
-  guint fds;
-
-  if (!whole)
-    return;
-  part = gst_vkgdr_memory_new_part (whole, at, SIZE, 0, count, NULL);
-  fail_unless (gst_vkgdr_memory_get_host_pointer (part) != NULL);
-  fail_unless (gst_vkgdr_memory_is_idle (part));
-  test_assert_read (part, 3);
-  test_write (part, 8);
-  fail_unless (gst_vkgdr_memory_wait_idle (part, NULL));
-  test_assert_read (memory, 8);
-  fds = test_count_fds ();
-  g_clear_pointer (&whole, gst_memory_unref);
-  g_clear_pointer (&memory, gst_memory_unref);
-  test_assert_read (part, 8);
-  fail_unless_equals_int (g_atomic_int_get (&n_calls), 0);
-  gst_memory_unref (part);
-  fail_unless_equals_int (g_atomic_int_get (&n_calls), 1);
-  test_assert_fds (fds);
-}
-
-/* libvkgdr checks the rest of a description. */
+/* libvkgdr checks the rest of a description. A part that is right has the
+ * exporter's bytes, and keeps the allocation. */
 TEST (wrong_descriptions_and_ranges)
 {
-  const gsize end = whole ? whole->size : 0;
-  const gsize ranges[][2] = { { 0, 0 }, { 0, end + 1 }, { end - 1, 2 },
-    { G_MAXSIZE - 1, 4 } };
   g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   g_autoptr (GBytes) right = NULL, wrong = NULL;
+  GstMemory *memory, *whole;
+  g_autoptr (GstMemory) part = NULL;
   GError *error = NULL;
   guint8 *data;
   gsize size;
-  guint i;
   gint fd;
 
-  if (!whole)
+  if (!test_has_window ())
     return;
-  for (i = 0; i < G_N_ELEMENTS (ranges); i++)
-    fail_if (gst_vkgdr_memory_new_part (
-        whole, ranges[i][0], ranges[i][1], 0, NULL, NULL));
+  memory = gst_vkgdr_allocator_alloc_exportable (allocator, SIZE, NULL);
+  test_write (memory, 3);
   fd = export_fd (memory, &right);
+  whole = gst_vkgdr_allocator_import_fd (allocator, fd, right, &error);
+  g_assert_no_error (error);
+  size = whole->size;
+  fail_if (
+      gst_vkgdr_memory_new_part (whole, 0, 0, 0, NULL, NULL)
+      || gst_vkgdr_memory_new_part (whole, 0, size + 1, 0, NULL, NULL)
+      || gst_vkgdr_memory_new_part (whole, size - 1, 2, 0, NULL, NULL)
+      || gst_vkgdr_memory_new_part (whole, G_MAXSIZE - 1, 4, 0, NULL, NULL));
+  part = gst_vkgdr_memory_new_part (whole, at, SIZE, 0, NULL, NULL);
+  gst_memory_unref (whole);
+  gst_memory_unref (memory);
+  test_assert_read (part, 3);
   fail_if (gst_vkgdr_allocator_import_fd (allocator, -1, right, &error));
   test_assert_error_says (
       &error, GST_VKGDR_ERROR_ARGUMENT, "not an open file descriptor");
@@ -124,8 +70,6 @@ TEST (wrong_descriptions_and_ranges)
       &error, GST_VKGDR_ERROR_ARGUMENT, "not a description");
   close (fd);
 }
-
-TEST_FIXTURE (test_setup_bar, test_teardown);
 
 /* --- what is exported ---------------------------------------------------- */
 

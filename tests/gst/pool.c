@@ -295,11 +295,9 @@ static const struct {
   gboolean meta; /* the option of GstVideoMeta */
   gint padding;  /* bytes at the right; -1: without the option of alignment */
   gint stride;   /* of the first plane; 0: there is no GstVideoMeta */
-  gsize offset;  /* of the second plane; 0: a multiple of 512 */
+  gsize offset;  /* of the second plane */
 } layouts[] = {
-  { RAW "I420,width=1920,height=1080", TRUE, TRUE, -1, 1920, 0 },
-  { RAW "NV12,width=352,height=242", TRUE, TRUE, -1, 352, 0 },
-  { RAW "YVU9,width=256,height=6", TRUE, TRUE, -1, 256, 0 },
+  { RAW "NV12,width=352,height=242", TRUE, TRUE, -1, 352, 176 * 512 },
   /* Rows are no multiples of 32 bytes. */
   { RAW "I420,width=322,height=242", TRUE, TRUE, -1, 324, 324 * 242 },
   /* GStreamer 1.28 sets an alignment for every pool, usually of zeros, which
@@ -320,7 +318,6 @@ TEST_LOOP (layouts, G_N_ELEMENTS (layouts))
   const GstVideoMeta *meta;
   GstVideoAlignment align;
   GstVideoInfo info;
-  guint i;
 
   if (!gst_video_info_from_caps (&info, caps) || info.size == 0)
     info.size = SIZE;
@@ -342,12 +339,9 @@ TEST_LOOP (layouts, G_N_ELEMENTS (layouts))
   gst_buffer_pool_set_active (pool, FALSE);
   meta = gst_buffer_get_video_meta (buffer);
   fail_unless_equals_int (meta ? meta->stride[0] : 0, layouts[__i__].stride);
-  if (!meta)
-    fail_unless_equals_int (gst_buffer_get_size (buffer), info.size);
-  if (layouts[__i__].offset)
+  if (meta) {
     fail_unless_equals_uint64 (meta->offset[1], layouts[__i__].offset);
-  for (i = 0; meta && !layouts[__i__].offset && i < meta->n_planes; i++) {
-    fail_unless_equals_int (meta->stride[i] % 32, 0);
-    fail_unless_equals_int (meta->offset[i] % 512, 0);
+  } else {
+    fail_unless_equals_int (gst_buffer_get_size (buffer), info.size);
   }
 }
