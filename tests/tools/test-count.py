@@ -8,7 +8,7 @@ Runs scripts/count-tests.py with made-up logs, and tests/run with made-up progra
 """
 
 import json
-import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -23,7 +23,6 @@ OF_ANOTHER = "100%: Checks: 1, Failures: 0, Errors: 0\n"
 
 # The last line, words of the output, and tests: the name, Meson's result and the output.
 LOGS = [
-    ("6 passed, 0 failed, 0 skipped", "", ("p:gst / ipc", "OK", PASSED)),
     ("4 passed, 2 failed, 0 skipped", "", ("p:gst / ipc", "FAIL", FAILED)),
     ("6 passed, 0 failed, 1 skipped", "", ("a", "OK", PASSED), ("b", "SKIP", "no device\n")),
     ("4 passed, 3 failed, 1 skipped", "",
@@ -32,14 +31,12 @@ LOGS = [
                                            " errors=1, skipped=1, unexpected successes=1)\n")),
     ("1 passed, 0 failed, 0 skipped", "", ("a", "OK", "Ran 1 test in 1.0s\n\nOK\n")),
     # no summary
-    ("0 passed, 1 failed, 0 skipped", "p:gst / ipc", ("p:gst / ipc", "OK", "Running\n")),
-    ("6 passed, 1 failed, 0 skipped", "", ("a", "OK", PASSED), ("b", "OK", "")),
+    ("6 passed, 1 failed, 0 skipped", "b: it", ("a", "OK", PASSED), ("b", "OK", "Running\n")),
     # a program without a framework
     ("1 passed, 0 failed, 0 skipped", "", ("p:vkgdr / api-c-without-cuda", "OK", "")),
     ("0 passed, 1 failed, 0 skipped", "", ("p:vkgdr / api-c", "FAIL", "")),
     # a failure after the summary
-    ("6 passed, 1 failed, 0 skipped", "", ("a", "FAIL", PASSED)),
-    ("6 passed, 1 failed, 0 skipped", "", ("a", "TIMEOUT", PASSED)),
+    ("12 passed, 2 failed, 0 skipped", "", ("a", "FAIL", PASSED), ("b", "TIMEOUT", PASSED)),
 ]
 # The last line, words of the output, and programs: the output and the exit status.
 PROGRAMS = [
@@ -56,7 +53,7 @@ class Counts(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        self.folder = pathlib.Path(folder.name)
 
     def check(self, line, words, *command):
         """The exit status shows whether all tests have passed. Returns the output's lines."""
@@ -69,11 +66,10 @@ class Counts(unittest.TestCase):
         return run.stdout.splitlines()
 
     def count(self, line, words, *tests):
-        log = os.path.join(self.folder, "testlog.json")
         names = "name", "result", "stdout", "starttime", "duration"
-        with open(log, "w", encoding="utf-8") as file:
-            for test in tests:
-                file.write(json.dumps(dict(zip(names, (*test, 0, 0)))) + "\n")
+        log = self.folder / "testlog.json"
+        log.write_text("".join(json.dumps(dict(zip(names, (*test, 0, 0)))) + "\n"
+                               for test in tests), encoding="utf-8")
         return self.check(line, words, sys.executable, f"{ROOT}/scripts/count-tests.py", log)
 
     def test_logs_of_meson(self):
@@ -84,15 +80,14 @@ class Counts(unittest.TestCase):
     def test_installed_tests(self):
         for number, (line, words, *programs) in enumerate(PROGRAMS):
             with self.subTest(programs=programs):
-                folder = os.path.join(self.folder, str(number))
-                os.mkdir(folder)
+                folder = self.folder / str(number)
+                folder.mkdir()
                 shutil.copy(f"{ROOT}/tests/run", folder)
                 for name, (text, status) in zip("ab", programs):
-                    path = os.path.join(folder, "test-" + name)
-                    with open(path, "w", encoding="utf-8") as program:
-                        program.write(f"#!/bin/sh\ncat <<'END'\n{text}END\nexit {status}\n")
-                    os.chmod(path, 0o755)
-                self.check(line, words, os.path.join(folder, "run"))
+                    path = folder / f"test-{name}"
+                    path.write_text(f"#!/bin/sh\ncat <<'END'\n{text}END\nexit {status}\n")
+                    path.chmod(0o755)
+                self.check(line, words, folder / "run")
 
     def test_slowest_tests(self):
         """The time of the run is from the first start to the last end."""

@@ -10,8 +10,12 @@ import dataclasses
 import typing
 
 BATCH = 8  # frames of a tensor
+TENSOR_SIZE = 640  # width and height of a network's input
 SMALL = 4096  # bytes of a small buffer
 PIXEL_BYTES = {"NV12": 1.5, "RGBA": 4, "": 1}
+AREA = 512 << 20  # bytes that all streams copy from, but each from an eighth of it at least
+STREAMS = (1, 2, 4, 8, 16)
+COPIED = [64 << 2 * i for i in range(11)]  # bytes
 
 
 class Frame(typing.NamedTuple):
@@ -22,27 +26,14 @@ class Frame(typing.NamedTuple):
     height: int
 
 
-class Scale(typing.NamedTuple):
-    """The size of the work."""
-
-    frames: dict  # what a case's `frames` names -> formats, all of which are measured
-    streams: tuple
-    tensor_size: int  # width and height of a network's input
-    area: int  # bytes that all streams copy from, but each from an eighth of it at least
-    copies: tuple  # bytes
-
-
-SAME = {"tiny": [Frame("64x64-rgba", "64x64 RGBA", "RGBA", 64, 64)],
-        "buffer": [Frame("4kib", "buffers of 4 KiB", "", SMALL, 1)]}
-LARGE = [Frame("1080p-nv12", "1080p NV12", "NV12", 1920, 1080),
-         Frame("4k-nv12", "4K NV12", "NV12", 3840, 2160),
-         Frame("4k-rgba", "4K RGBA", "RGBA", 3840, 2160)]
-FULL = Scale({"each": LARGE, "stream": LARGE[1:2], "effect": LARGE[2:], **SAME},
-             (1, 2, 4, 8, 16), 640, 512 << 20, tuple(64 << 2 * i for i in range(11)))
-LITTLE = [Frame("360p-nv12", "360p NV12", "NV12", 640, 360),
-          Frame("180p-rgba", "180p RGBA", "RGBA", 320, 180)]
-QUICK = Scale({"each": LITTLE, "stream": LITTLE[:1], "effect": LITTLE[1:], **SAME},
-              (1, 2), 64, 4 << 20, (64, 4 << 10, 256 << 10))
+EACH = (Frame("1080p-nv12", "1080p NV12", "NV12", 1920, 1080),
+        Frame("4k-nv12", "4K NV12", "NV12", 3840, 2160),
+        Frame("4k-rgba", "4K RGBA", "RGBA", 3840, 2160))
+LITTLE = (Frame("360p-nv12", "360p NV12", "NV12", 640, 360),
+          Frame("180p-rgba", "180p RGBA", "RGBA", 320, 180))
+QUICK = dict(zip(EACH, (LITTLE[0], *LITTLE)))  # what --quick measures instead
+TINY = (Frame("64x64-rgba", "64x64 RGBA", "RGBA", 64, 64),)
+BUFFER = (Frame("4kib", "buffers of 4 KiB", "", SMALL, 1),)
 
 
 @dataclasses.dataclass
@@ -66,7 +57,7 @@ class Case:
     title: str
     unit: str
     variants: list
-    frames: str = "stream"  # see Scale
+    frames: tuple = EACH[1:2]
     source: str = "touch=write"  # what the source does with a buffer; empty: fakesrc
     consumers: int = 0  # other processes; then the tails have sinks
     bytes: int = 0  # of a frame
@@ -99,7 +90,7 @@ COPIES = {
 
 def make_copies(quick, machine):
     """A case for each size. Copies through a window that the device lacks are left out."""
-    for size in (QUICK if quick else FULL).copies:
+    for size in COPIED[:7:3] if quick else COPIED:
         case = Case("copies", "", "copies", f"copies of {size} bytes", "s", [], bytes=size)
         for name, (label, _, _, *memories) in COPIES.items():
             limit = memories[2] if memories[2:] and not machine["host-cached"] else size
@@ -181,8 +172,8 @@ CASES = [
              ours(),
              Variant("loop-window", "loop, direct", how="loop:window"),
              Variant("loop-staged", "loop, staged", how="loop:pinned"),
-             Variant("loop-ram", "loop in RAM", how="loop:ram")], "each"),
-    *[Case("frames", "One stream of frames", name, title, "frames/s", UPLOADS, "each", source)
+             Variant("loop-ram", "loop in RAM", how="loop:ram")], EACH),
+    *[Case("frames", "One stream of frames", name, title, "frames/s", UPLOADS, EACH, source)
       for name, title, source in (
           ("pool", ", into the pool it is offered", "touch=write"),
           ("own", ", into its own pool", "touch=write,own-pool=1"),
@@ -204,13 +195,13 @@ CASES = [
         Variant("link-from-device", "DMA limit", how="link:dtoh-pinned")],
          source=UNTOUCHED),
     Case("buffers", "Small buffers", "buffers", " from fakesrc", "buffers/s", [
-        ours(), Variant("identity", "identity", " ! identity silent=true"), NONE], "buffer", ""),
+        ours(), Variant("identity", "identity", " ! identity silent=true"), NONE], BUFFER, ""),
     Case("overhead", "What running a kernel costs", "copy", ", cudafilter kernel=copy",
          "us/frame", [ours("with cudafilter", " ! cudafilter kernel=copy", "cudafilter"),
-                      ours("without")], "tiny"),
+                      ours("without")], TINY),
     Case("effect", "A kernel on large frames", "invert", ", cudafilter kernel=invert",
          "frames/s", [ours("with cudafilter", " ! cudafilter kernel=invert", "cudafilter"),
-                      ours("without")], "effect"),
+                      ours("without")], EACH[2:]),
     # the same frame again and again, so that its transfer does not count
     Case("convert", "Conversion of frames on the device", "to-rgba", " to RGBA", "frames/s", [
         ours("cudafilter kernel=convert", f" ! imagefreeze ! cudafilter kernel=convert{TO_RGBA}",
@@ -220,16 +211,16 @@ CASES = [
     # GStreamer's converter after either upload
     Case("cuda", "Compared with GStreamer's own CUDA elements", "cuda", " to RGBA of half the size",
          "frames/s", [ours("vkgdrupload ! cudaconvertscale", CUDA_CAPS + HALF),
-                      theirs("cudaupload ! cudaconvertscale", HALF), NONE], "each"),
+                      theirs("cudaupload ! cudaconvertscale", HALF), NONE], EACH),
     # compared with programs that convert on the CPU or with PyTorch
     Case("tensors", "Frames as tensors of float16", "tensors", "", "frames/s", [
         ours("vkgdrupload ! vkgdrtensor", f"{TENSOR}{BATCH}", "vkgdrtensor", f"rate:{BATCH}"),
         ours(),
         theirs("cudaupload ! cudaconvertscale ! cudadownload", SCALED + ",width={tensor_size},"
-               "height={tensor_size} ! cudadownload ! video/x-raw")], "each"),
+               "height={tensor_size} ! cudadownload ! video/x-raw")], EACH),
     Case("tensor-kernel", "A frame to such a tensor, time on the device", "tensor-kernel", "",
          "us/frame", [ours(name, f"{TENSOR}{BATCH} filter={name}", f"tensor-{name}", "kernel")
-                      for name in ("bilinear", "nearest", "area")], "each", UNTOUCHED),
+                      for name in ("bilinear", "nearest", "area")], EACH, UNTOUCHED),
     # the result of the slowest process counts
     Case("ipc", "Frames in other processes", "ipc-1", ", to one other process", "frames/s", [
         *IPC_RATES,
@@ -256,7 +247,7 @@ def make_source(case, frame):
             f'{touch},area={case.area}"{space}{others}')
 
 
-def make_case(case, frame, streams, scale, options, device):
+def make_case(case, frame, streams, options, device):
     """The case for this format, on this device."""
     case = dataclasses.replace(
         case, id=f"{frame.id}-{case.id}", title=frame.title + case.title, streams=streams,
@@ -268,11 +259,11 @@ def make_case(case, frame, streams, scale, options, device):
         case.fill = "uncached"  # several streams share the cache
     case.fill = options.fill or case.fill
     if case.fill == "uncached":
-        case.area = scale.area // min(streams, 8)
+        case.area = (AREA >> 7 if options.quick else AREA) // min(streams, 8)
     for variant in case.variants:
         if variant.tail or variant.how in ("rate", "process"):
             tail = variant.tail.format(
-                device=device, tensor_size=scale.tensor_size,
+                device=device, tensor_size=64 if options.quick else TENSOR_SIZE,
                 half_width=frame.width // 2, half_height=frame.height // 2)
             stream = make_source(case, frame) + tail + ("" if case.consumers else SINK)
             variant.pipeline = " ".join(streams * [stream])
@@ -281,14 +272,15 @@ def make_case(case, frame, streams, scale, options, device):
 
 def make_cases(options, device, sections):
     """The cases of these sections, in the order of the tables."""
-    scale = QUICK if options.quick else FULL
     groups = [[case for case in CASES if case.section == name]
               for name in SECTIONS if name in sections]
-    return [make_case(case, frame, streams, scale, options, device)
+    quick = QUICK if options.quick else {}
+    return [make_case(case, frame, streams, options, device)
             for group in groups
-            for frame in scale.frames[group[0].frames]
+            for frame in dict.fromkeys(quick.get(frame, frame) for frame in group[0].frames)
             for case in group
-            for streams in (scale.streams if case.section == "streams" else (1,))]
+            for streams in (STREAMS[:2 if options.quick else None]
+                            if case.section == "streams" else (1,))]
 
 
 def make_comparison(pipelines):

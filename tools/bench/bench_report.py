@@ -8,8 +8,8 @@ from bench_cases import COPIES
 MOST_COMPARED = 4  # variants in a table with comparisons
 DIFFERENCES = ("us/frame", "ms")  # units whose differences say more than ratios
 NOT_COMPARED = ("process", "tensor-kernel", "ipc-delay")  # sections
-MACHINE = ("name", "pci-address", "cuda-driver", "vulkan-driver", "gstreamer", "cudaupload", "cpu",
-           "cpus", "copy-isa", "kernel", "date")
+MACHINE = ("name", "software", "pci-address", "window-size", "cuda-driver", "vulkan-driver",
+           "gstreamer", "cudaupload", "cpu", "cpus", "copy-isa", "kernel", "date")
 
 # --- data
 
