@@ -307,18 +307,19 @@ TEST_LOOP (memories, 3)
 {
   gsize offset[GST_VIDEO_MAX_PLANES] = { 0, TEST_IPC_SIZE };
   gint stride[GST_VIDEO_MAX_PLANES] = { TEST_IPC_WIDTH, TEST_IPC_WIDTH };
-  g_autoptr (GstBuffer) buffer = __i__ > 0 ? gst_buffer_new () : NULL;
+  g_autoptr (GstBuffer) buffer = NULL;
 
   test_ipc_run ("begin");
   if (__i__ == 0)
     buffer = gst_buffer_append (test_ipc_new_frame (4), test_ipc_new_frame (4));
   else
+    buffer = __i__ == 1 ? test_exportable_buffer_new (1) : gst_buffer_new ();
+  if (__i__ > 0)
     gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
         GST_VIDEO_FORMAT_NV12, TEST_IPC_WIDTH, TEST_IPC_HEIGHT, 2, offset,
         stride);
   if (__i__ == 1)
-    gst_buffer_append_memory (
-        buffer, gst_memory_new_wrapped (0, (gpointer) "", 1, 0, 0, NULL, NULL));
+    gst_buffer_set_size (buffer, 0);
   GST_BUFFER_PTS (buffer) = 4 * GST_MSECOND;
   test_ipc_push_buffer (g_steal_pointer (&buffer));
   buffer = gst_harness_pull (test_src);

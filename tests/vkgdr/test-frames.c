@@ -813,12 +813,14 @@ TEST (large_contents)
 {
   static char large[1024 * 1024];
   int memfd = vkgdr_socket_new_memfd (large, sizeof (large)), i;
+  int huge = memfd_create ("huge", MFD_CLOEXEC);
   const struct {
     int fd;
     uint64_t size;
   } contents[] = { { memfd, sizeof (large) }, { memfd, sizeof (large) + 1 },
-    { memfd, UINT64_C (1) << 25 }, { eventfd (0, 0), 10 } };
+    { huge, UINT64_C (1) << 25 }, { eventfd (0, 0), 10 } };
 
+  ck_assert_int_eq (ftruncate (huge, 1 << 25), 0);
   for (i = 0; i < 4; i++) {
     const vkgdr_wire_content head = { { VKGDR_WIRE_STREAM_TAGS, sizeof (head) },
       contents[i].size };
