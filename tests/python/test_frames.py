@@ -3,6 +3,7 @@
 Python's standard library.
 """
 
+import concurrent.futures
 import os
 import signal
 import subprocess
@@ -159,15 +160,13 @@ class FramesTest(support.TestCase):
         self.wait_for_clients(server, 1)
         self.send(server, 1)
         self.assertEqual(next(frames).timestamp, 1)
-        received: List[Any] = []
-        thread = threading.Thread(target=lambda: received.append(next(frames).timestamp))
-        thread.start()
-        server.close()
-        server = self.serve("GRAY8")
-        self.wait_for_clients(server, 1)
-        self.send(server, 2)
-        thread.join(30)
-        self.assertEqual(received, [2])
+        with concurrent.futures.ThreadPoolExecutor(1) as thread:
+            received = thread.submit(lambda: next(frames).timestamp)
+            server.close()
+            server = self.serve("GRAY8")
+            self.wait_for_clients(server, 1)
+            self.send(server, 2)
+            self.assertEqual(received.result(30), 2)
 
     def test_interrupt(self) -> None:
         self.serve("GRAY8")

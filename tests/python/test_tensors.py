@@ -265,40 +265,35 @@ class Tensors(DeviceTestCase):
 
     # --- sizes: filters, ways to resize, regions, and the transform in the meta ---
 
-    def test_filters_and_resizes(self) -> None:
-        for size, to_size in (
-            ((64, 36), (20, 20)),  # smaller, larger, both
-            ((19, 23), (40, 31)),  # larger
-            ((50, 20), (25, 33)),  # both
-            ((17, 5), (17, 5)), ((30, 1), (7, 3)), ((1, 1), (3, 2)),
+    def test_sizes(self) -> None:
+        """Of frames and of regions. The transform maps the corners of the picture in the tensor
+        to those of the region.
+        """
+        fields = "colorimetry=bt601,chroma-site=mpeg2"
+        for format, size, region, to_size in (
+            ("RGB", (64, 36), None, (20, 20)),  # smaller, larger, both
+            ("RGB", (19, 23), None, (40, 31)),  # larger
+            ("RGB", (50, 20), None, (25, 33)),  # both
+            ("RGB", (17, 5), None, (17, 5)), ("RGB", (30, 1), None, (7, 3)),
+            ("RGB", (1, 1), None, (3, 2)), ("NV12", (48, 32), None, (16, 12)),
+            *((format, (48, 32), region, (16, 12)) for format in ("RGB", "NV12")
+              for region in (Region(7, 3, 20, 11), Region(47, 31, 1, 1))),
         ):
-            frame = self.frame("RGB", *size)
+            frame = self.frame(format, *size, "" if format == "RGB" else fields)
             for filter, resize in itertools.product(FILTERS, RESIZES):
-                self.compare(frame, Tensor(*to_size, filter=filter, resize=resize, pad=114.0))
+                tensor = Tensor(*to_size, filter=filter, resize=resize, pad=114.0)
+                self.compare(frame, tensor, region)
+                source, target = place(region or Region(0, 0, *size), tensor)
+                to = self.transform
+                for corner in np.zeros(2), np.ones(2):
+                    np.testing.assert_allclose(
+                        (target[:2] + corner * target[2:]) * (to.scale_x, to.scale_y)
+                        + (to.offset_x, to.offset_y), source[:2] + corner * source[2:], atol=1e-6)
 
     def test_nearest_takes_the_samples_of_pytorch(self) -> None:
         """If the position of a sample is an integer, rounding decides."""
         for size, n in ((17, 7), (1080, 224), (1000, 333), (1919, 640), (224, 1000)):
             self.compare(self.frame("GRAY16_LE", size, 1), Tensor(n, 1, "gray", filter="nearest"))
-
-    def test_regions(self) -> None:
-        """Also the corners of the picture in the tensor, which the transform maps to those of
-        the region.
-        """
-        fields = "colorimetry=bt601,chroma-site=mpeg2"
-        frames = (self.frame("RGB", 48, 32), self.frame("NV12", 48, 32, fields))
-        for region, filter, resize, frame in itertools.product(
-            (Region(0, 0, 48, 32), Region(7, 3, 20, 11), Region(47, 31, 1, 1)),
-            FILTERS, RESIZES, frames,
-        ):
-            tensor = Tensor(16, 12, filter=filter, resize=resize)
-            self.compare(frame, tensor, region)
-            source, target = place(region, tensor)
-            to, start, end = self.transform, np.zeros(2), np.ones(2)
-            for corner in start, end:
-                np.testing.assert_allclose(
-                    (target[:2] + corner * target[2:]) * (to.scale_x, to.scale_y)
-                    + (to.offset_x, to.offset_y), source[:2] + corner * source[2:], atol=1e-6)
 
     # --- colours: formats, colorimetry, range and chroma siting ---
 
