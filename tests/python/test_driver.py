@@ -445,7 +445,7 @@ class Tables(WithContext):
             (OverflowError, "", d.mem_alloc, -1),
             (TypeError, "", d.mem_alloc, 1.5),
             (d.LogicError, "", d.mem_alloc, 0),
-            (d.MemoryError, "", d.mem_alloc, 1 << 50),
+            (d.MemoryError, "cuMemAlloc failed: out of memory", d.mem_alloc, 1 << 50),
             (OverflowError, "", d.memset_d8, memory, 300, 1),
             (ValueError, "", d.memcpy_htod, memory, np.zeros((8, 8), np.uint8)[:, ::2]),
             (BufferError, "", d.memcpy_dtoh, b"1234", memory),
