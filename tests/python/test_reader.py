@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests of TensorReader: which frames it gives from files, URIs and pipelines, and when."""
 
-import atexit
 import ctypes
-import functools
 import gc
 import itertools
 import os
-import shutil
 import tempfile
 import time
 import threading
 import types
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List
 
 from gst_support import DeviceTestCase, GLib, Gst, GstVkgdr, play
 
@@ -32,21 +29,16 @@ def write_clip(path: str, first: int, count: int) -> None:
          [Gst.Buffer.new_wrapped(bytes([first + i]) * (SIZE * SIZE)) for i in range(count)])
 
 
-@functools.lru_cache(maxsize=None)
-def clips() -> Tuple[str, str, str]:
-    """Makes a folder with two clips, which all tests read."""
-    folder = tempfile.mkdtemp()
-    atexit.register(shutil.rmtree, folder)
-    clip, other = os.path.join(folder, "a clip.mkv"), os.path.join(folder, "other.mkv")
-    write_clip(clip, 1, 10)
-    write_clip(other, 101, 7)
-    return folder, clip, other
-
-
 class ReaderTestCase(DeviceTestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.folder, self.clip, self.other = clips()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.clip, self.other = (
+            os.path.join(self.folder, name) for name in ("a clip.mkv", "other.mkv"))
+        write_clip(self.clip, 1, 10)
+        write_clip(self.other, 101, 7)
 
     def reader(self, source: Any, **more: Any) -> GstVkgdr.TensorReader:
         reader = GstVkgdr.TensorReader(source, **{**GRAY, **more})
