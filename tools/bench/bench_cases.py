@@ -14,6 +14,7 @@ TENSOR_SIZE = 640  # width and height of a network's input
 SMALL = 4096  # bytes of a small buffer
 PIXEL_BYTES = {"NV12": 1.5, "RGBA": 4, "": 1}
 AREA = 512 << 20  # bytes that all streams copy from, but each from an eighth of it at least
+CACHED = 64 << 10  # bytes that --fill copy copies from
 STREAMS = (1, 2, 4, 8, 16)
 COPIED = [64 << 2 * i for i in range(11)]  # bytes
 
@@ -85,6 +86,7 @@ COPIES = {
     "dtoh-pinned": ("DtoH, pinned", "from-device", "dtoh", "pinned"),
     "ram-read-memcpy": ("RAM, memcpy", "from-device", "memcpy", "ram", "ram"),
     "ram-read-copy": ("RAM, streaming", "from-device", "loads", "ram", "ram"),
+    "on-device": ("", "", "dtod", "ram"),  # only if it is asked for
 }
 
 
@@ -92,9 +94,10 @@ def make_copies(quick, machine):
     """A case for each size. Copies through a window that the device lacks are left out."""
     for size in COPIED[:7:3] if quick else COPIED:
         case = Case("copies", "", "copies", f"copies of {size} bytes", "s", [], bytes=size)
-        for name, (label, _, _, *memories) in COPIES.items():
+        for name, (label, direction, _, *memories) in COPIES.items():
             limit = memories[2] if memories[2:] and not machine["host-cached"] else size
-            if (machine["has-window"] or "window" not in memories) and size <= limit:
+            has_memory = machine["has-window"] or "window" not in memories
+            if direction and has_memory and size <= limit:
                 case.variants.append(Variant(name, label, how=f"copy:{name}"))
         yield case
 
@@ -114,6 +117,10 @@ def ours(label="vkgdrupload", tail="", name="vkgdrupload", how="rate"):
 def theirs(label="cudaupload", tail="", name="cudaupload", how="rate"):
     """GStreamer's own elements after its upload."""
     return Variant(name, label, f" ! cudaupload cuda-device-id={{device}}{CUDA_CAPS}{tail}", how)
+
+
+def filters(n, label, kernel="copy", name="cudafilter"):
+    return ours(label, n * f" ! cudafilter kernel={kernel}", name)
 
 
 NONE = Variant("none", "no upload")
@@ -162,10 +169,13 @@ def ipc_delays(name, title, consumers, source="", client="IPC_PATH"):
 IPC_RATES = [ipc("vkgdripcsink", "vkgdripcsink ! vkgdripcsrc", IPC_SRC + SINK),
              ours("in one process", SINK)]
 CASES = [
-    # the time from the start of a process, which also opens the device
+    # the time from the start of a process, which also opens the device, beside
+    # the time that the drivers need by themselves
     Case("process", "From the start of a process to the first frame", "process", "", "ms", [
         *[dataclasses.replace(variant, how="process") for variant in UPLOADS],
-        ours("vkgdrtensor, no cache", TENSOR + "1", "vkgdrtensor", "process")]),
+        ours("vkgdrtensor, no cache", TENSOR + "1", "vkgdrtensor", "process"),
+        Variant("bare-cuda", "CUDA alone", how="bare:cuda"),
+        Variant("bare-vulkan", "Vulkan alone", how="bare:vulkan")]),
     # the same writes in a pipeline, and in loops without a pipeline
     Case("loops", "What the machine allows: one stream, and loops without GStreamer", "loops", "",
          "frames/s", [
@@ -197,17 +207,27 @@ CASES = [
     Case("buffers", "Small buffers", "buffers", " from fakesrc", "buffers/s", [
         ours(), Variant("identity", "identity", " ! identity silent=true"), NONE], BUFFER, ""),
     Case("overhead", "What running a kernel costs", "copy", ", cudafilter kernel=copy",
-         "us/frame", [ours("with cudafilter", " ! cudafilter kernel=copy", "cudafilter"),
-                      ours("without")], TINY),
+         "us/frame", [filters(1, "with cudafilter"), ours("without")], TINY),
+    Case("chain", "What several kernels in a row cost", "copy", ", cudafilter kernel=copy",
+         "us/frame", [filters(4, "four in a row", name="four-cudafilters"), filters(1, "one"),
+                      ours("none")], TINY),
     Case("effect", "A kernel on large frames", "invert", ", cudafilter kernel=invert",
-         "frames/s", [ours("with cudafilter", " ! cudafilter kernel=invert", "cudafilter"),
-                      ours("without")], EACH[2:]),
+         "frames/s", [filters(1, "with cudafilter", "invert"), ours("without")], EACH[2:]),
     # the same frame again and again, so that its transfer does not count
     Case("convert", "Conversion of frames on the device", "to-rgba", " to RGBA", "frames/s", [
         ours("cudafilter kernel=convert", f" ! imagefreeze ! cudafilter kernel=convert{TO_RGBA}",
              "cudafilter"),
         theirs("cudaconvert", f" ! imagefreeze ! cudaconvert{CUDA_CAPS},format=RGBA")],
          source="touch=write num-buffers=1"),
+    # compared with a copy of as many bytes
+    Case("convert-kernel", "Inside the conversion, bytes read and written", "to-rgba-kernel",
+         " to RGBA, kernel=convert", "GB/s", [
+             ours("kernel", f" ! cudafilter kernel=convert name=timed{TO_RGBA}", "kernel-time",
+                  "kernel"),
+             Variant("device-copy", "copy on the device", how="device_copy")], source=UNTOUCHED),
+    # the longest time between two frames, beyond that without a change
+    Case("change", "Another kernel while frames flow", "change", ", another pixel=", "ms", [
+        ours("extra gap", ' ! cudafilter name=changed pixel=""', "change", "change")]),
     # GStreamer's converter after either upload
     Case("cuda", "Compared with GStreamer's own CUDA elements", "cuda", " to RGBA of half the size",
          "frames/s", [ours("vkgdrupload ! cudaconvertscale", CUDA_CAPS + HALF),
@@ -253,11 +273,15 @@ def make_case(case, frame, streams, options, device):
         case, id=f"{frame.id}-{case.id}", title=frame.title + case.title, streams=streams,
         bytes=int(frame.width * frame.height * PIXEL_BYTES[frame.format]),
         variants=[dataclasses.replace(variant, samples=[]) for variant in case.variants])
+    if case.section == "convert-kernel":  # half of what is read and written
+        case.bytes = (case.bytes + 4 * frame.width * frame.height) // 2
     if case.section == "streams":
         case.id += f"-{streams}"
         case.title = f"{streams} stream{'s' if streams > 1 else ''} of {frame.title}"
         case.fill = "uncached"  # several streams share the cache
     case.fill = options.fill or case.fill
+    if case.fill == "copy":
+        case.area = CACHED
     if case.fill == "uncached":
         case.area = (AREA >> 7 if options.quick else AREA) // min(streams, 8)
     for variant in case.variants:

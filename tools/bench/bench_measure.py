@@ -78,6 +78,7 @@ class Measurer:
         if options.device >= 0:  # also for other processes
             os.environ["CUDA_DEVICE"] = str(options.device)
         self.machine = self.start_helper()
+        self.softcuda = self.machine.pop("softcuda", "")
         self.until = time.monotonic() + QUICK_LIMIT
 
     def start_helper(self):
@@ -112,17 +113,25 @@ class Measurer:
 
     # --- by the helper
 
-    def run(self, case, variant):
+    def run(self, case, variant, **others):
         long = case.section == "streams" and not self.options.quick
-        return self.ask("run", self.options.seconds, pipeline=variant.pipeline,
-                        **{"warm-up": STREAMS_WARM_UP if long else 0.0})
+        return self.ask("run", self.options.seconds, **{
+            "pipeline": variant.pipeline, "warm-up": STREAMS_WARM_UP if long else 0.0, **others})
 
     def measure_rate(self, case, variant, batch=1):
         rate = self.run(case, variant)["rate"] * int(batch)
         return {"GB/s": rate * case.bytes / 1e9, "us/frame": 1e6 / rate}.get(case.unit, rate)
 
     def measure_kernel(self, case, variant):
-        return self.run(case, variant)["kernel-time"] * 1e6
+        seconds = self.run(case, variant)["kernel-time"]
+        # read and written
+        return seconds * 1e6 if case.unit == "us/frame" else 2 * case.bytes / seconds / 1e9
+
+    def measure_change(self, case, variant):
+        """Each text is new, so that none comes from the cache of compiled kernels."""
+        first, second = (f"rgba.r = {time.time_ns() % 10**9 + n}.0f - rgba.r" for n in range(2))
+        pipeline = variant.pipeline.replace('pixel=""', f'pixel="{first}"')
+        return self.run(case, variant, pipeline=pipeline, pixel=second)["extra-gap"] * 1e3
 
     def measure_loop(self, case, variant, place):
         return self.ask("loop", self.options.seconds, place=place, bytes=case.bytes,
@@ -140,6 +149,9 @@ class Measurer:
     def measure_link(self, case, variant, name):
         return LINK / self.copy(name, LINK, self.options.seconds) / 1e9
 
+    def measure_device_copy(self, case, variant):
+        return 2 * case.bytes / self.copy("on-device", case.bytes, self.options.seconds) / 1e9
+
     # --- by new processes
 
     def measure_process(self, case, variant):
@@ -152,6 +164,16 @@ class Measurer:
                 finally:
                     process.kill()
 
+    def in_python(self, what, argument):
+        return [sys.executable, os.path.join(self.folder, "bench_process.py"), what, argument]
+
+    def measure_bare(self, case, variant, what):
+        argument = self.machine["name"]
+        if what == "cuda":
+            argument = self.softcuda if self.machine["software"] else ""
+        with start(self.in_python(what, argument)) as process:
+            return read_line(process)["seconds"] * 1e3
+
     def measure_ipc(self, case, variant, figure):
         """The figure of the slowest process that receives frames."""
         with tempfile.TemporaryDirectory(prefix="vkgdr-bench-") as folder:
@@ -159,7 +181,7 @@ class Measurer:
             source, consumer = variant.pipeline.replace("IPC_PATH", path).split(CONSUMER)
             command = [*self.command, "play", consumer]
             if consumer.startswith("python:"):
-                command = [sys.executable, os.path.join(self.folder, "bench_client.py"), path]
+                command = self.in_python("client", path)
             command = [*shlex.split(self.options.consumer_prefix), *command]
             server = start([*self.command, "play", source])
             clients = [start(command) for _ in range(case.consumers)]

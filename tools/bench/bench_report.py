@@ -11,6 +11,26 @@ NOT_COMPARED = ("process", "tensor-kernel", "ipc-delay")  # sections
 MACHINE = ("name", "software", "pci-address", "window-size", "cuda-driver", "vulkan-driver",
            "gstreamer", "cudaupload", "cpu", "cpus", "copy-isa", "kernel", "date")
 
+# Section -> ratios of medians: the title, the variants of which the best one counts, and
+# those by which it is divided. `+` adds the medians of two variants, and `-` subtracts.
+SUMMARY = {
+    "process": [("first frame, vkgdrupload / cudaupload", "vkgdrupload", "cudaupload"),
+                ("first frame, vkgdrupload / CUDA alone + Vulkan alone", "vkgdrupload",
+                 "bare-cuda + bare-vulkan")],
+    "loops": [("vkgdrupload / better loop", "vkgdrupload", "loop-window loop-staged")],
+    "frames": [("vkgdrupload / cudaupload", "vkgdrupload", "cudaupload")],
+    "streams": [("vkgdrupload / better of direct and staged", "vkgdrupload",
+                 "vkgdrupload-direct vkgdrupload-staged")],
+    "buffers": [("vkgdrupload / identity", "vkgdrupload", "identity")],
+    "chain": [("cost of four cudafilters / of one", "four-cudafilters - vkgdrupload",
+               "cudafilter - vkgdrupload")],
+    "ipc": [("vkgdripcsink / in one process", "vkgdripcsink", "vkgdrupload"),
+            ("vkgdripcsink / better cudaipcsink", "vkgdripcsink",
+             "cudaipcsink-legacy cudaipcsink-mmap"),
+            ("client in C / vkgdripcsrc", "client-c", "vkgdripcsink"),
+            ("client in Python / vkgdripcsrc", "client-python", "vkgdripcsink")],
+}
+
 # --- data
 
 
@@ -60,6 +80,26 @@ def describe_copies(copies):
             yield {"id": name, "label": label, "direction": direction, "points": points}
 
 
+def evaluate(names, medians):
+    """The value of a text in SUMMARY, or 0 if a variant that it needs was not measured."""
+    words = names.split()
+    values = [medians.get(word, 0) for word in words]
+    if len(words) == 3 and words[1] in "+-":
+        a, _, b = values
+        return (a + b if words[1] == "+" else a - b) if a and b else 0
+    return max(values)
+
+
+def make_summary(cases):
+    """The most important ratios of medians, some of which the tables do not have."""
+    for case in cases:
+        medians = {v["id"]: v["median"] for v in case["variants"] if "median" in v}
+        for what, *terms in SUMMARY.get(case["section"], ()):
+            value, other = (evaluate(term, medians) for term in terms)
+            if value > 0 and other > 0:
+                yield {"title": f"{case['title']}: {what}", "value": value / other}
+
+
 def describe(version, machine, options, copies, cases):
     """All results, as in the JSON output."""
     results = {"version": version, "machine": machine, "options": {
@@ -69,6 +109,7 @@ def describe(version, machine, options, copies, cases):
         results["memory"] = list(describe_copies(copies))
     if cases:
         results["pipelines"] = [describe_case(case) for case in cases]
+        results["summary"] = list(make_summary(results["pipelines"]))
     return results
 
 
@@ -159,4 +200,8 @@ def format_tables(results):
             pipelines = [[v["label"], v["pipeline"]] for v in group[0]["variants"]]
             tables.append(format_table("Pipelines", [["", "pipeline"], *pipelines], numbers=False))
         tables.append(format_section(group))
+    summary = [[line["title"], format_number(line["value"])]
+               for line in results.get("summary", ())]
+    if summary:
+        tables.append(format_table("In short", [["of medians", "ratio"], *summary]))
     return "\n".join(tables)

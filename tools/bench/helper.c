@@ -68,6 +68,8 @@ describe (GstVkgdrContext *context)
       &machine, "{sv}", "copy-isa", g_variant_new_string (vkgdr_copy_isa ()));
   g_variant_builder_add (
       &machine, "{sv}", "cudaupload", describe_cudaupload ());
+  g_variant_builder_add (&machine, "{sv}", "softcuda",
+      g_variant_new_string (vkgdr_driver_softcuda_dir ()));
   bench_reply (g_variant_builder_end (&machine));
   gst_structure_free (device);
 }

@@ -36,6 +36,7 @@ typedef struct {
   guint64 n_buffers; /* after the first arrival */
   GstClockTime first;
   GstClockTime last;
+  GstClockTime gap; /* the longest time between two arrivals */
 } Counter;
 
 /* One pipeline runs at a time. */
@@ -102,13 +103,15 @@ count_buffers (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   Counter *counter = data;
 
   g_mutex_lock (&lock);
-  if (counter->n_arrivals++ == 0)
+  if (counter->n_arrivals++ == 0) {
     counter->first = now;
-  else
+  } else {
     counter->n_buffers +=
         GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER_LIST
             ? gst_buffer_list_length (GST_PAD_PROBE_INFO_BUFFER_LIST (info))
             : 1;
+    counter->gap = MAX (counter->gap, now - counter->last);
+  }
   counter->last = now;
   g_mutex_unlock (&lock);
   return GST_PAD_PROBE_OK;
@@ -163,17 +166,22 @@ wait_for (GstElement *pipeline, guint n, gdouble seconds)
   }
 }
 
-/* Returns buffers per second of all sinks. There must be two arrivals at each
- * sink. */
+/* Returns buffers per second of all sinks, and the longest time without one, in
+ * seconds. There must be two arrivals at each sink. */
 static gdouble
-read_rate (void)
+read_rate (gdouble *gap)
 {
   gdouble sum = 0;
   guint i;
 
+  *gap = 0;
   g_mutex_lock (&lock);
-  for (i = 0; i < n_counters; i++)
-    sum += counters[i].n_buffers * 1e9 / (counters[i].last - counters[i].first);
+  for (i = 0; i < n_counters; i++) {
+    const Counter *counter = &counters[i];
+
+    sum += counter->n_buffers * 1e9 / (counter->last - counter->first);
+    *gap = MAX (*gap, counter->gap / 1e9);
+  }
   g_mutex_unlock (&lock);
   return sum;
 }
@@ -202,13 +210,15 @@ read_kernel_time (GstElement *element)
 }
 
 /* Runs `pipeline` for `seconds`, after `warm-up` seconds. The reply has its
- * `rate` in buffers per second, and the `kernel-time` of the element `timed` in
- * seconds, if the pipeline has one. */
+ * `rate` in buffers per second; if the pipeline has an element `timed`, the
+ * `kernel-time` of this; and if it has an element `changed`, the `extra-gap`:
+ * `pixel` of this is set while the pipeline runs, buffers are counted again,
+ * and the longest gap is that of the change. Times are in seconds. */
 void
 bench_run (GstVkgdrContext *context, GVariant *request)
 {
-  gdouble seconds, warm_up, rate, kernel_time = 0;
-  const gchar *launch;
+  gdouble seconds, warm_up, rate, before, after, kernel_time = 0;
+  const gchar *launch, *pixel;
   GstElement *pipeline, *element;
 
   g_variant_lookup (request, "pipeline", "&s", &launch);
@@ -225,7 +235,18 @@ bench_run (GstVkgdrContext *context, GVariant *request)
   wait_for (pipeline, WARM_UP_BUFFERS, MAX (warm_up, seconds * WARM_UP_SHARE));
   count_from_now ();
   wait_for (pipeline, ENOUGH, seconds);
-  rate = read_rate ();
+  rate = read_rate (&before);
+  after = before;
+
+  element = gst_bin_get_by_name (GST_BIN (pipeline), "changed");
+  if (element) {
+    g_variant_lookup (request, "pixel", "&s", &pixel);
+    count_from_now ();
+    g_object_set (element, "pixel", pixel, NULL);
+    gst_object_unref (element);
+    wait_for (pipeline, ENOUGH, seconds);
+    read_rate (&after);
+  }
   element = gst_bin_get_by_name (GST_BIN (pipeline), "timed");
   if (element) {
     kernel_time = read_kernel_time (element);
@@ -233,6 +254,7 @@ bench_run (GstVkgdrContext *context, GVariant *request)
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
-  bench_reply (g_variant_new_parsed (
-      "{'rate': %d, 'kernel-time': %d}", rate, kernel_time));
+  bench_reply (
+      g_variant_new_parsed ("{'rate': %d, 'extra-gap': %d, 'kernel-time': %d}",
+          rate, after - before, kernel_time));
 }

@@ -74,7 +74,9 @@ def parse_options():
     add("what", nargs="?", default="all", choices=("memory", "pipelines", "all", "compare"),
         help=argparse.SUPPRESS)
     add("compare", nargs="*", help=argparse.SUPPRESS)
-    add("--json", action="store_true", help="write JSON instead of tables in Markdown")
+    form = parser.add_mutually_exclusive_group().add_argument
+    form("--json", action="store_true", help="write JSON instead of tables")
+    form("--markdown", action="store_true", help="write tables in Markdown (default)")
     add("--save", metavar="FILE.json", help="also write JSON to a file, for vkgdr-plot")
     add("--repeat", type=number(int, 1, 1000), metavar="N",
         help="repetitions of each measurement (5; with --quick 1)")
@@ -82,9 +84,9 @@ def parse_options():
         help="time of a pipeline's measurement; a copy takes a 20th of it (1; with --quick 0.1)")
     add("--device", type=number(int, -1, 1000), default=-1, metavar="N",
         help="CUDA device (-1: CUDA_DEVICE, or the first that works)")
-    add("--fill", choices=("memset", "uncached"), metavar="HOW",
-        help="how sources write: memset, or uncached (copies of a large area)"
-        " (several streams: uncached, others: memset)")
+    add("--fill", choices=("memset", "copy", "uncached"), metavar="HOW",
+        help="how sources write: memset, copy (of a pattern) or uncached (copies of a large"
+        " area) (several streams: uncached, others: memset)")
     add("--section", type=sections, default=bench_cases.SECTIONS, metavar="NAME[,NAME]",
         help="only measure pipelines of these sections: " + ", ".join(bench_cases.SECTIONS))
     add("--consumer-prefix", metavar="COMMAND", default="",
