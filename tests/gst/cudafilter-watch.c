@@ -152,32 +152,19 @@ TEST (watch_follows_links)
  * the source includes only later. */
 TEST (watch_sees_included_files)
 {
-  g_auto (Rig) rig = { 0 };
-  static const Step steps[] = {
-    { WRITE ("kernel.cu", INCLUDES ("one.h", "VALUE"), "one.h",
-          "#include \"two.h\"\n", "two.h", "#define VALUE 7\n"),
-        WATCH, .red = 7 },
-    { WRITE ("two.h", "#define VALUE 8\n"), .becomes = 8, TELLS },
-    { WRITE ("one.h", "#define VALUE 9\n"), .becomes = 9, TELLS },
-    { WRITE ("other.h", "#define OTHER 10\n", "kernel.cu",
-          INCLUDES ("other.h", "OTHER")),
-        .becomes = 10, TELLS },
-    { WRITE ("other.h", "#define OTHER nonsense\n"), .warns = "nonsense" },
-    { .red = 10 },
-    { WRITE ("other.h", "#define OTHER 11\n"), .becomes = 11, TELLS },
-    /* This header is not included any more. */
-    { WRITE ("one.h", "#define VALUE 12\n"), A_WHILE, .red = 11 },
-    /* A change is noticed when the watch is switched on again. */
-    { SET ("watch", "false") },
-    { WRITE ("other.h", "#define OTHER 13\n"), A_WHILE, .red = 11 },
-    { SET ("watch", "true"), .becomes = 13, TELLS },
-  };
-  guint i;
-
-  rig_init (&rig, "name=f");
-  for (i = 0; i < G_N_ELEMENTS (steps); i++)
-    rig_step (&rig, &steps[i]);
-  test_assert_no_message (rig.bus, GST_MESSAGE_INFO);
+  RIG_PLAY ({ WRITE ("kernel.cu", INCLUDES ("one.h", "VALUE"), "one.h",
+                  "#include \"two.h\"\n", "two.h", "#define VALUE 7\n"),
+                WATCH, .red = 7 },
+      { WRITE ("two.h", "#define VALUE 8\n"), .becomes = 8, TELLS },
+      { WRITE ("one.h", "#define VALUE 9\n"), .becomes = 9, TELLS },
+      { WRITE ("other.h", "#define OTHER 10\n", "kernel.cu",
+            INCLUDES ("other.h", "OTHER")),
+          .becomes = 10, TELLS },
+      { WRITE ("other.h", "#define OTHER nonsense\n"), .warns = "nonsense" },
+      { .red = 10 },
+      { WRITE ("other.h", "#define OTHER 11\n"), .becomes = 11, TELLS },
+      /* This header is not included any more. */
+      { WRITE ("one.h", "#define VALUE 12\n"), A_WHILE, .red = 11 });
 }
 
 /* --- options of the compiler --------------------------------------------- */

@@ -4,90 +4,13 @@
  * parameters: expressions, and parameters that are set, controlled or wrong
  */
 
-#include "picture.h"
 #include "rig.h"
 #include "slow.h"
 
-/* --- pixels -------------------------------------------------------------- */
-
-static const struct {
-  const gchar *format, *colorimetry;
-} formats[] = { { "RGBA" }, { "BGRA" }, { "RGB" }, { "xRGB" }, { "GRAY8" },
-  { "GRAY16_LE" }, { "NV12", "bt709" }, { "NV12", "1:4:0:0" },
-  { "I420", "1:4:0:0" }, { "YUY2", "bt709" }, { "AYUV", "bt709" },
-  { "AYUV", "1:4:0:0" }, { "Y444", "1:4:0:0" }, { "P010_10LE", "bt709" },
-  { "P010_10LE", "1:4:0:0" }, { "I420_10LE", "bt709" } };
-
-/* Noise of each format goes through an expression. Its colours become those of
- * @paint; if it is NULL, no sample changes. */
-static void
-check_pixel (const gchar *pixel, PicturePaint paint)
-{
-  g_auto (Rig) rig = { 0 };
-  guint i, n;
-
-  rig_init (&rig, "name=f");
-  g_object_set (rig.filter, "pixel", pixel, NULL);
-  gst_element_set_state (rig.harness->element, GST_STATE_PLAYING);
-  for (i = 0; i < G_N_ELEMENTS (formats); i++) {
-    g_auto (Picture) in = { 0 }, wanted = { 0 }, got = { 0 };
-    g_autofree guint8 *noise = NULL, *out = NULL;
-    GstVideoInfo info;
-
-    gst_video_info_set_format (
-        &info, gst_video_format_from_string (formats[i].format), 18, 6);
-    if (formats[i].colorimetry)
-      gst_video_colorimetry_from_string (
-          &info.colorimetry, formats[i].colorimetry);
-    noise = g_malloc (info.size);
-    test_fill (noise, info.size, i);
-    /* Padding is set to its maximum. */
-    for (n = 0; n < info.size && g_str_equal (formats[i].format, "xRGB");
-         n += 4)
-      noise[n] = 255;
-    gst_harness_set_src_caps (rig.harness, gst_video_info_to_caps (&info));
-    out = rig_push (&rig, noise, info.size);
-    picture_read (&in, &info, noise);
-    picture_read (&got, &info, out);
-    picture_init (&wanted, &info);
-    if (paint)
-      picture_render (&wanted, paint, &in, NULL);
-    n = picture_count_differences (&got, paint ? &wanted : &in, paint ? 1 : 0);
-    fail_unless (n == 0, "%s: %u samples differ", formats[i].format, n);
-  }
-}
-
-static Colour
-inverted (const Picture *in, const Picture *out, gint x, gint y,
-    const GstStructure *params)
-{
-  Colour c = picture_colour_at (in, x, y);
-
-  return (Colour){ 1 - c.r, 1 - c.g, 1 - c.b, c.a };
-}
-
 TEST_PARALLEL (2);
-
-/* Inverting red, green and blue inverts luma, and negates colour differences,
- * in any format. */
-TEST (pixel_inverts)
-{
-  check_pixel ("rgba.r = 1.0f - rgba.r;\n"
-               "rgba.g = 1.0f - rgba.g;\n"
-               "rgba.b = 1.0f - rgba.b // and alpha stays",
-      inverted);
-}
-
-/* Colours that RGB cannot represent are not changed either. */
-TEST (pixel_leaves_what_it_does_not_change)
-{
-  check_pixel (";", NULL);
-  check_pixel ("rgba.r += 0.0f;", NULL);
-}
-
-/* --- steps --------------------------------------------------------------- */
-
 TEST_FIXTURE (folder_setup, folder_teardown);
+
+/* --- pixels -------------------------------------------------------------- */
 
 /* Each name in the scope of the expression has the right value. */
 TEST (pixel_scope)
@@ -458,7 +381,6 @@ TEST (kernel_timeout)
 static const struct {
   const gchar *property, *piece, *words;
 } large[] = {
-  { "source", "\n", "bytes" },
   { "source", "/*", "bytes" },
   { "pixel", "rgba.r = 0; ", "bytes" },
   { "location", "/a", "cannot be read" },

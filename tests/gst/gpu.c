@@ -88,20 +88,19 @@ TEST (illegal_address)
   test_check_error (&row);
 }
 
-/* How long a frame or a setter may take while a kernel is compiled, in
- * microseconds. The compiler takes many times as long for STATEMENTS
- * statements. */
+/* How long a frame may take while a kernel is compiled, in microseconds. The
+ * compiler takes many times as long for STATEMENTS statements. */
 #define PATIENCE (50 * G_TIME_SPAN_MILLISECOND)
 #define STATEMENTS 2000
 
-/* Frames continue while another kernel is compiled and replaces the first one,
- * and no setter waits. */
+/* Frames continue while another kernel is compiled and replaces the first
+ * one. */
 TEST (changes_hold_up_nothing)
 {
   g_autoptr (GString) pixel = g_string_new (NULL);
-  gint64 start, time, longest, set;
   g_auto (Rig) rig = { 0 };
   guint8 red = 70;
+  gint64 start;
   guint i;
 
   for (i = 0; i < STATEMENTS; i++)
@@ -113,20 +112,13 @@ TEST (changes_hold_up_nothing)
   rig_start (&rig, RGBA_2X1);
   for (i = 0; i < 100; i++)
     fail_unless_equals_int (rig_red_now (&rig), 70);
-  set = start = g_get_monotonic_time ();
   g_object_set (rig.filter, "pixel", pixel->str, NULL);
-  for (longest = 0; red == 70; longest = MAX (longest, time)) {
-    if (++i % 1000 == 0)
-      g_object_set (rig.filter, "watch", i % 2000 == 0, NULL);
+  while (red == 70) {
+    start = g_get_monotonic_time ();
     red = rig_red_now (&rig);
-    time = g_get_monotonic_time () - set;
-    set += time;
+    fail_unless (g_get_monotonic_time () - start < PATIENCE);
   }
-  g_print ("compiled in %" G_GINT64_FORMAT
-           " ms; the longest frame took %" G_GINT64_FORMAT " us\n",
-      (set - start) / 1000, longest);
   fail_unless_equals_int (red, 50);
-  fail_unless (longest < PATIENCE);
 }
 
 static const CUstreamCaptureMode capture_modes[] = {

@@ -1,84 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel.c: tests of kernels on frames, and of the errors of kernels
- *
- * The tests run on an NVIDIA GPU and on the software device.
+ * kernel.c: tests of the errors of kernels, and of what the library reads in
+ * their images
  */
 
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "bytes.h"
-#include "case.h"
 #include "folder.h"
-#include "frames.h"
+#include "util.h"
 #include "kernel/image.h"
 
-/* --- frames -------------------------------------------------------------- */
-
-TEST_FIXTURE (frame_setup, frame_teardown);
-
-TEST (planes_in_several_memories)
-{
-  g_autoptr (GstVkgdrKernel) kernel =
-      frame_effect (frame_context, gst_effect_find ("invert"));
-  g_autoptr (GstBuffer) buffer = gst_buffer_new ();
-  g_autofree guint8 *noise = NULL, *wanted = NULL;
-  GError *error = NULL;
-  GstVideoInfo info;
-  guint i;
-
-  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 64, 48);
-  noise = frame_noise (&info);
-  wanted =
-      frame_through (kernel, &info, noise, FALSE, &info, FALSE, FALSE, NULL);
-  for (i = 0; i < 3; i++)
-    gst_buffer_append_memory (
-        buffer, frame_memory_new (frame_context, noise + info.offset[i],
-                    (i < 2 ? info.offset[i + 1] : info.size) - info.offset[i]));
-  frame_run (kernel, frame_stream, buffer, &info, buffer, &info, NULL, &error);
-  g_assert_no_error (error);
-  fail_unless_equals_int (gst_buffer_memcmp (buffer, 0, wanted, info.size), 0);
-}
-
-/* A frame in ordinary memory, a plane that ends beyond its memory, and a size
- * that is not that of the caps. */
-static const struct {
-  gint width;
-  gboolean is_short;
-  const gchar *parts;
-} bad_frames[] = {
-  { 64, FALSE, "put vkgdrupload before it" },
-  { 64, TRUE, "plane 2" },
-  { 66, TRUE, "66x48" },
-};
-
-TEST_LOOP (frames_are_checked, G_N_ELEMENTS (bad_frames))
-{
-  g_autoptr (GstVkgdrKernel) kernel =
-      frame_effect (frame_context, gst_effect_find ("copy"));
-  g_autoptr (GstBuffer) buffer = NULL;
-  g_autofree guint8 *noise = NULL;
-  GError *error = NULL;
-  GstVideoInfo info, caps;
-
-  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 64, 48);
-  gst_video_info_set_format (
-      &caps, GST_VIDEO_FORMAT_I420, bad_frames[__i__].width, 48);
-  noise = frame_noise (&info);
-  buffer = gst_buffer_new_allocate (NULL, info.size, NULL);
-  if (bad_frames[__i__].is_short) {
-    gst_buffer_replace_all_memory (
-        buffer, frame_memory_new (frame_context, noise, info.size));
-    info.offset[2] += info.stride[2];
-    gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
-        GST_VIDEO_FORMAT_I420, 64, 48, 3, info.offset, info.stride);
-  }
-  fail_if (gst_vkgdr_kernel_run (
-      kernel, frame_stream, buffer, &caps, buffer, &caps, 0, NULL, &error));
-  test_assert_error_says (
-      &error, GST_VKGDR_ERROR_ARGUMENT, bad_frames[__i__].parts);
-}
+TEST_FIXTURE (test_setup, test_teardown);
 
 /* --- sources and images -------------------------------------------------- */
 
@@ -125,7 +58,7 @@ static GstVkgdrKernel *
 from_source (const gchar *source, const gchar *entry, GError **error)
 {
   return gst_vkgdr_kernel_new_from_source (
-      frame_context, source, "test.cu", entry, NULL, error);
+      test_context, source, "test.cu", entry, NULL, error);
 }
 
 TEST (sources)
@@ -173,14 +106,14 @@ TEST (files)
   folder_setup ();
   path = g_build_filename (folder, "kernel.bin", NULL);
   fail_if (
-      gst_vkgdr_kernel_new_from_file (frame_context, path, NULL, NULL, &error));
+      gst_vkgdr_kernel_new_from_file (test_context, path, NULL, NULL, &error));
   test_assert_error_says (&error, GST_VKGDR_ERROR_NOT_FOUND, "");
   for (i = 0; i < G_N_ELEMENTS (files); i++) {
     g_autoptr (GstVkgdrKernel) kernel = NULL;
 
     g_file_set_contents (path, files[i].data, files[i].size, NULL);
-    kernel = gst_vkgdr_kernel_new_from_file (
-        frame_context, path, NULL, NULL, &error);
+    kernel =
+        gst_vkgdr_kernel_new_from_file (test_context, path, NULL, NULL, &error);
     if (files[i].parts)
       test_assert_error_says (&error, GST_VKGDR_ERROR_IMAGE, files[i].parts);
     g_assert_no_error (error);
@@ -263,7 +196,7 @@ TEST_LOOP (shortage_is_named, G_N_ELEMENTS (shortages))
   none.rlim_max = before.rlim_max;
   ok = setrlimit (resource, &none) == 0;
   kernel = from_source (shortages[__i__].source, NULL, &compiling);
-  gst_vkgdr_module_new_from_image (frame_context, image, NULL, &loading);
+  gst_vkgdr_module_new_from_image (test_context, image, NULL, &loading);
   ok = setrlimit (resource, &before) == 0 && ok;
   fail_unless (ok);
   if (resource == RLIMIT_NOFILE)
@@ -275,5 +208,5 @@ TEST_LOOP (shortage_is_named, G_N_ELEMENTS (shortages))
             || strstr (compiling->message, shortages[__i__].by_compiler),
         "%s", compiling->message);
   else
-    fail_if (gst_vkgdr_context_is_software (frame_context));
+    fail_if (gst_vkgdr_context_is_software (test_context));
 }

@@ -66,10 +66,6 @@ typedef struct _nvrtcProgram *nvrtcProgram;
 
 static guint n_compilations;
 static gchar *given_text, *given_options;
-/* The log of a source that contains "wrong". Its second line is Latin-1. */
-static const gchar fake_log[] = "mine.cu(1): error: it is wrong\n// Gr\xfc\xdf"
-                                "e";
-
 /* A function that always succeeds. */
 #define SUCCEEDS(name, params, ...) \
   int name params \
@@ -82,10 +78,9 @@ SUCCEEDS (nvrtcVersion, (int *major, int *minor), *major = opened, *minor = 0)
 SUCCEEDS (nvrtcGetNumSupportedArchs, (int *n), *n = 1)
 SUCCEEDS (nvrtcGetSupportedArchs, (int *archs), *archs = supported_arch)
 SUCCEEDS (nvrtcDestroyProgram, (nvrtcProgram * program), *program = NULL)
-SUCCEEDS (nvrtcGetProgramLogSize, (nvrtcProgram program, size_t *size),
-    *size = strstr (given_text, "wrong") ? sizeof (fake_log) : 1)
-SUCCEEDS (nvrtcGetProgramLog, (nvrtcProgram program, char *log),
-    strcpy (log, strstr (given_text, "wrong") ? fake_log : ""))
+SUCCEEDS (
+    nvrtcGetProgramLogSize, (nvrtcProgram program, size_t *size), *size = 1)
+SUCCEEDS (nvrtcGetProgramLog, (nvrtcProgram program, char *log), *log = '\0')
 /* The image is the text, so that an image tells of which source it is. */
 SUCCEEDS (nvrtcGetPTXSize, (nvrtcProgram program, size_t *size),
     *size = strstr (given_text, "nothing") ? 0 : strlen (given_text) + 1)
@@ -117,9 +112,7 @@ nvrtcCompileProgram (
   g_free (given_options);
   given_options = g_strconcat (" ", joined, NULL);
   n_compilations++;
-  return strstr (given_text, "wrong")   ? 6
-         : strstr (given_text, "fails") ? 1
-                                        : 0;
+  return strstr (given_text, "fails") != NULL;
 }
 
 #pragma GCC visibility pop
@@ -227,21 +220,16 @@ is_compiled (const gchar *source, const GstVkgdrCompileOptions *options)
   return n_compilations > n;
 }
 
-static const struct {
-  const gchar *source, *parts;
-} errors[] = {
-  { "wrong", "mine.cu does not compile:\nmine.cu(1): error: it is wrong" },
-  { "fails", "the compiler failed" },
-  { "nothing", "gave no image" },
-};
-
-TEST_LOOP (log_is_the_error, G_N_ELEMENTS (errors))
+/* kernel.c tests errors in a source, with the log of a real compiler. */
+TEST (compiler_without_log_or_image)
 {
   GError *error = NULL;
 
-  fail_unless (compile (errors[__i__].source, NULL, &error) == NULL);
-  fail_unless (g_utf8_validate (error->message, -1, NULL));
-  test_assert_error_says (&error, GST_VKGDR_ERROR_COMPILE, errors[__i__].parts);
+  fail_if (compile ("fails", NULL, &error));
+  test_assert_error_says (
+      &error, GST_VKGDR_ERROR_COMPILE, "the compiler failed");
+  fail_if (compile ("nothing", NULL, &error));
+  test_assert_error_says (&error, GST_VKGDR_ERROR_COMPILE, "gave no image");
 }
 
 TEST (missing_compiler_is_named_with_a_remedy)
@@ -258,52 +246,58 @@ TEST (missing_compiler_is_named_with_a_remedy)
 
 /* --- included files ------------------------------------------------------ */
 
-#define write_header(name, text) g_free (folder_write (name, text))
-
-/* The scanner finds other spellings, too: see sources.c. */
-TEST (changed_include_is_compiled)
+/* Runs a command in the folder of the test. */
+static void
+run (const gchar *command)
 {
-  const gchar *source = "#include \"one.h\"\n" SOURCE;
+  g_autofree gchar *line = g_strdup_printf ("cd '%s'; %s", folder, command);
 
-  write_header ("one.h", "#include \"two.h\"\n");
-  write_header ("two.h", "#include \"one.h\"\n#include \"two.h\"\n");
-  fail_unless (is_compiled (source, NULL));
-  fail_if (is_compiled (source, NULL));
-  write_header ("two.h", "// 3\n");
-  fail_unless (is_compiled (source, NULL));
-  fail_if (is_compiled (source, NULL));
-  write_header ("one.h", "// 1\n");
-  fail_unless (is_compiled (source, NULL));
-  write_header ("two.h", "// 4\n");
-  fail_if (is_compiled (source, NULL));
+  fail_unless_equals_int (system (line), 0);
 }
 
-/* The source is compiled again if a header appears where none was found before,
- * or in a folder that is searched earlier. */
-TEST (new_include_is_compiled)
+#define ONE "#include \"one.h\"\n" SOURCE
+#define NEW "#include <new.h>\n" SOURCE
+#define COMPUTED "#include NAME\n" SOURCE
+
+/* The scanner finds other spellings, too: see sources.c. */
+static const struct {
+  const gchar *command, *source;
+  gboolean is_compiled;
+} includes[] = {
+  { "echo '#include \"two.h\"' > one.h; echo '#include \"one.h\"' > two.h", ONE,
+      TRUE },
+  { "", ONE, FALSE },
+  { "echo > two.h", ONE, TRUE },
+  { "", ONE, FALSE },
+  { "echo > one.h", ONE, TRUE },
+  { "echo '// 4' > two.h", ONE, FALSE },
+  /* A header appears where none was found before, or in a folder that is
+   * searched earlier. */
+  { "mkdir below", NEW, TRUE },
+  { "", NEW, FALSE },
+  { "echo > below/new.h", NEW, TRUE },
+  { "", NEW, FALSE },
+  { "echo > new.h", NEW, TRUE },
+  /* The name of the included file is a macro, so only the compiler knows which
+   * file it is. */
+  { "", COMPUTED, TRUE },
+  { "", COMPUTED, TRUE },
+};
+
+TEST (included_files)
 {
-  static const gchar source[] = "#include <one.h>\n" SOURCE;
   g_autofree gchar *below = g_build_filename (folder, "below", NULL);
   const gchar *folders[] = { below, NULL };
   g_autoptr (GstVkgdrCompileOptions) options =
       gst_vkgdr_compile_options_new (NULL, folders, NULL);
+  guint i;
 
-  fail_unless (g_mkdir (below, 0700) == 0);
-  fail_unless (is_compiled (source, options));
-  fail_if (is_compiled (source, options));
-  write_header ("below/one.h", "");
-  fail_unless (is_compiled (source, options));
-  fail_if (is_compiled (source, options));
-  write_header ("one.h", "");
-  fail_unless (is_compiled (source, options));
-}
-
-/* The name of the included file is a macro, so only the compiler knows which
- * file it is. */
-TEST (computed_include_is_not_cached)
-{
-  fail_unless (is_compiled ("#include NAME\n" SOURCE, NULL));
-  fail_unless (is_compiled ("#include NAME\n" SOURCE, NULL));
+  for (i = 0; i < G_N_ELEMENTS (includes); i++) {
+    run (includes[i].command);
+    fail_unless (
+        is_compiled (includes[i].source, options) == includes[i].is_compiled,
+        "row %u", i);
+  }
 }
 
 TEST (include_of_a_fifo_is_an_error)
@@ -322,8 +316,7 @@ TEST (include_of_a_fifo_is_an_error)
 TEST (compiler_gets_source_and_options)
 {
   const gchar *folders[] = { "/some where", NULL };
-  const gchar *words[] = { "-DSIZE=3", "-U", "NOT", "-I/else", "--std=c++20",
-    "--use_fast_math", "-maxrregcount=32", NULL };
+  const gchar *words[] = { "-DSIZE=3", "--std=c++20", NULL };
   GError *error = NULL;
   g_autoptr (GstVkgdrCompileOptions) options =
       gst_vkgdr_compile_options_new (words, folders, &error);
@@ -336,25 +329,9 @@ TEST (compiler_gets_source_and_options)
       given_text, "#include \"vkgdr/kernel.h\"|#line 1 \"mine.cu\"");
   fail_unless (is_compiled (SOURCE, options));
   fail_if (is_compiled (SOURCE, options));
-  test_assert_contains (given_options,
-      " -DSIZE=3 -UNOT --std=c++20 --use_fast_math --maxrregcount=32");
+  test_assert_contains (given_options, " -DSIZE=3 --std=c++20");
   fail_unless (is_compiled ("#include <x.h>\n" SOURCE, options));
   test_assert_contains (given_options, "--include-path=");
-}
-
-TEST (no_cache_is_no_harm)
-{
-  static const gchar *const places[] = { "file", "file/below", "/proc/vkgdr" };
-  guint i;
-
-  g_free (folder_write ("file", ""));
-  for (i = 0; i < G_N_ELEMENTS (places); i++) {
-    g_autofree gchar *place = g_canonicalize_filename (places[i], folder);
-
-    g_setenv ("VKGDR_CACHE_DIR", place, TRUE);
-    fail_unless (is_compiled (SOURCE, NULL));
-    fail_unless (is_compiled (SOURCE, NULL));
-  }
 }
 
 /* --- the cache on disk --------------------------------------------------- */
@@ -362,19 +339,20 @@ TEST (no_cache_is_no_harm)
 /* The number of sources, and a size of the cache with room for about five of
  * their images. */
 #define N_SOURCES 20
+#define N_COMPILATIONS 500
 #define SMALL_CACHE "1K"
 #define SMALL_CACHE_SIZE 1024
 #define LARGEST_IMAGE 300
 
-/* Compiles sources for a while, and returns whether one was in the cache. */
+/* Compiles many sources, and returns whether one was in the cache. */
 static gboolean
 use_cache (guint seed)
 {
-  gint64 end = g_get_monotonic_time () + G_USEC_PER_SEC / 2;
   g_autoptr (GRand) random = g_rand_new_with_seed (seed);
   gboolean is_found = FALSE;
+  guint i;
 
-  while (g_get_monotonic_time () < end) {
+  for (i = 0; i < N_COMPILATIONS; i++) {
     g_autofree gchar *source = g_strdup_printf (
         SOURCE "// %d", g_rand_int_range (random, 0, N_SOURCES));
 
@@ -383,16 +361,16 @@ use_cache (guint seed)
   return is_found;
 }
 
-/* Returns the size of all entries, and sets *@n to their number. */
+/* Returns the size of all entries. */
 static guint64
-get_cache_size (guint *n)
+get_cache_size (void)
 {
   g_autoptr (GDir) dir = g_dir_open (cache, 0, NULL);
   const gchar *name;
   guint64 size = 0;
   GStatBuf st;
 
-  for (*n = 0; dir && (name = g_dir_read_name (dir)); ++*n) {
+  while (dir && (name = g_dir_read_name (dir))) {
     g_autofree gchar *file = g_build_filename (cache, name, NULL);
 
     if (g_stat (file, &st) == 0)
@@ -406,7 +384,7 @@ TEST (processes_share_a_small_cache)
 {
   pid_t child[2];
   gint status;
-  guint i, n;
+  guint i;
 
   g_setenv ("VKGDR_CACHE_SIZE", SMALL_CACHE, TRUE);
   for (i = 0; i < G_N_ELEMENTS (child); i++) {
@@ -421,7 +399,7 @@ TEST (processes_share_a_small_cache)
   }
   /* Each process can make room for its latest entry while the other one does
    * so, too. So the cache may exceed its limit by two entries. */
-  fail_unless (get_cache_size (&n) <= SMALL_CACHE_SIZE + 2 * LARGEST_IMAGE);
+  fail_unless (get_cache_size () <= SMALL_CACHE_SIZE + 2 * LARGEST_IMAGE);
 }
 
 static void
@@ -434,10 +412,8 @@ set_cache_size (guint64 size)
 
 TEST (oldest_entries_go)
 {
-  guint n;
-
   fail_unless (is_compiled (SOURCE "// 1", NULL));
-  set_cache_size (5 * get_cache_size (&n) / 2);
+  set_cache_size (5 * get_cache_size () / 2);
   g_usleep (20 * 1000);
   fail_unless (is_compiled (SOURCE "// 2", NULL));
   g_usleep (20 * 1000);
@@ -484,6 +460,7 @@ static const struct {
   { "chmod 777 cache", FALSE },
   { "mv cache elsewhere; ln -s elsewhere cache", FALSE },
   { "chown 65534 cache", FALSE },
+  { "rm -r cache; touch cache", FALSE },
   { "chmod 622 cache/*", TRUE },
   { "f=$(echo cache/*); mv $f other; ln -s ../other $f", TRUE },
   { "f=$(echo cache/*); rm $f; mkfifo -m 600 $f", TRUE },
@@ -491,20 +468,12 @@ static const struct {
   { "chown 65534 cache/*", TRUE },
 };
 
-static void
-run (const gchar *command)
-{
-  g_autofree gchar *line = g_strdup_printf ("cd '%s'; %s", folder, command);
-
-  fail_unless_equals_int (system (line), 0);
-}
-
 /* Folders and entries that others can write to, or that are not what they seem
  * to be, are not used. Nothing is stored in such a folder, and one warning says
  * so. */
 TEST (only_own_files_are_used)
 {
-  guint i, n;
+  guint i;
 
   gst_debug_set_active (TRUE);
   gst_debug_add_log_function (count_warnings, NULL, NULL);
@@ -522,9 +491,8 @@ TEST (only_own_files_are_used)
     fail_unless (i > 0 || n_warnings == 1);
     run ("rm -rf cache/*.image");
     fail_unless (is_compiled (SOURCE, NULL));
-    get_cache_size (&n);
-    fail_unless (
-        (n > 0) == spoils[i].is_replaced || strstr (spoils[i].command, "dir"),
+    fail_unless ((get_cache_size () > 0) == spoils[i].is_replaced
+                     || strstr (spoils[i].command, "dir"),
         "%s", spoils[i].command);
     run ("rm -rf *");
   }
@@ -533,32 +501,22 @@ TEST (only_own_files_are_used)
 
 #define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde"
 
-/* The cache does not remove files of the user, nor files whose names only
- * resemble the name of an entry. The last file is one of the cache: it is what
- * a writer that was killed has left. */
+/* Files of the user, whose names only resemble the name of an entry, and what a
+ * writer of the cache that was killed has left. */
+#define MINE \
+  "disk.image.qcow2 mine.image .image " HASH "g.image " HASH "f.image2 " HASH \
+  "F.image " HASH "f.image. " HASH "f.image.abcdefg"
+#define LEFT HASH "f.image.aB3dE6"
+
 TEST (only_own_names_are_removed)
 {
-  static const gchar *const names[] = { "disk.image.qcow2", "mine.image",
-    ".image", HASH "g.image",
-    "0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF.image",
-    HASH "f.image2", HASH "f.image.", HASH "f.image.abcdefg",
-    HASH "f.image.aB3dE6" };
-  guint i, own = G_N_ELEMENTS (names) - 1;
   guint64 image_size;
 
   fail_unless (is_compiled (SOURCE, NULL));
-  image_size = get_cache_size (&i);
-  for (i = 0; i < G_N_ELEMENTS (names); i++) {
-    g_autofree gchar *name = g_build_filename ("cache", names[i], NULL);
-
-    g_free (folder_write (name, fake_log));
-  }
+  image_size = get_cache_size ();
+  run ("for f in " MINE " " LEFT "; do echo of mine > cache/$f; done");
   set_cache_size (image_size + 10);
   fail_unless (is_compiled (SOURCE "// 2", NULL));
-  for (i = 0; i < G_N_ELEMENTS (names); i++) {
-    g_autofree gchar *path = g_build_filename (cache, names[i], NULL);
-
-    fail_unless_equals_int (g_file_test (path, G_FILE_TEST_EXISTS), i != own);
-  }
+  run ("cd cache; ls " MINE "; ! test -e " LEFT);
   fail_if (is_compiled (SOURCE "// 2", NULL));
 }

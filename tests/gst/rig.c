@@ -186,6 +186,7 @@ check_failure (Rig *rig, const gchar *parts)
   if (rig->is_started) {
     GstBuffer *frame = make_frame (rig, two_pixels, sizeof (two_pixels));
 
+    test_settle (rig->filter);
     fail_unless_equals_int (
         gst_harness_push (rig->harness, frame), GST_FLOW_ERROR);
   } else {
@@ -232,6 +233,16 @@ check_params (Rig *rig, const gchar *text)
       "%" GST_PTR_FORMAT " is not %s", got, text);
 }
 
+static void
+check_caps (Rig *rig, const gchar *text)
+{
+  g_autofree gchar *whole = g_strconcat ("video/x-raw,", text, NULL);
+  g_autoptr (GstCaps) wanted = gst_caps_from_string (whole);
+  g_autoptr (GstCaps) got = gst_pad_get_current_caps (rig->harness->sinkpad);
+
+  fail_unless (gst_caps_is_subset (got, wanted), "%" GST_PTR_FORMAT, got);
+}
+
 void
 rig_step (Rig *rig, const Step *step)
 {
@@ -269,7 +280,9 @@ rig_step (Rig *rig, const Step *step)
     test_assert_message (rig->bus, GST_MESSAGE_INFO, step->tells);
   if (step->params)
     check_params (rig, step->params);
-  test_assert_no_message (rig->bus, GST_MESSAGE_WARNING);
+  if (step->caps)
+    check_caps (rig, step->caps);
+  test_assert_no_message (rig->bus, GST_MESSAGE_WARNING | GST_MESSAGE_INFO);
 }
 
 void

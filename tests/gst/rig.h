@@ -48,8 +48,8 @@ typedef struct {
 #define EIGHT KERNEL ("", "8")
 
 /* One step of a test. Its fields act in this order. Fields that are not set do
- * nothing. A step without `warns` must cause no warning. In the values of
- * properties, FOLDER is the folder of the test. */
+ * nothing. A step without `warns` and `tells` must cause no warning and no
+ * info. In the values of properties, FOLDER is the folder of the test. */
 typedef struct {
   gboolean stops; /* the filter stops; it starts again after `set` */
   enum { HOLD = 1, RELEASE } compiler; /* see rig_use_slow_compiler () */
@@ -64,6 +64,7 @@ typedef struct {
   guint8 becomes;       /* red of a later frame; before, it stays */
   const gchar *warns, *tells; /* parts of a warning, and of an info */
   const gchar *params;        /* the value of the property */
+  const gchar *caps;          /* of the output, without the media type */
 } Step;
 
 #define SET(...) .set = { __VA_ARGS__ }

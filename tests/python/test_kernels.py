@@ -1,0 +1,644 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Tests of kernels on frames: how they read and write samples, and every effect of cudafilter.
+
+Each effect is compared with a reference in NumPy, for frames of even and odd sizes, with
+and without padding, and in place if the effect supports it. An effect that computes in
+integers or specifies each rounding has to match exactly, one that computes in float may
+differ by one. The references share no code with the sources of the effects.
+"""
+
+import functools
+import itertools
+import os
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+from gst_support import (
+    READ, WRITE, DeviceTestCase, GLib, Gst, GstVideo, GstVkgdr, buffer_of, host_bytes,
+)
+
+import numpy as np
+import support
+from gi.repository import Gio
+
+FORMATS = (
+    "RGBA", "RGBA,colorimetry=2:1:5:1", "BGRA,colorimetry=sRGB", "RGBx", "BGRx", "xRGB", "RGB",
+    "GRAY8", "GRAY8,colorimetry=2:4:5:1", "NV12", "NV12,colorimetry=bt709", "I420",
+    "I420,colorimetry=1:4:0:0", "YUY2", "AYUV", "Y444", "GRAY16_LE", "P010_10LE", "I420_10LE",
+)
+
+# The last one is larger than one block of threads, horizontally and vertically. In rows of 8
+# pixels, a kernel can write four pixels in one access, in rows of 7 pixels it cannot.
+SIZES = ((1, 1), (7, 5), (8, 5), (40, 26))
+
+# Sizes before and after an effect that scales: smaller, larger, larger in one direction only.
+SCALED = (
+    ((38, 26), (17, 9)), ((7, 5), (38, 26)), ((9, 30), (40, 11)), ((7, 5), (1, 1)),
+    ((1, 1), (7, 5)),
+)
+
+# The padding of a frame: bytes in front of it, and behind each of its rows.
+FRONT, ROW = 20, 6
+
+BINOMIAL = (1, 4, 6, 4, 1)
+QUARTER_TURNS = (1, 3, 6, 7)
+CONVERTING = ("balance", "chromakey", "colormatrix", "convert", "gamma", "sepia")
+
+
+@functools.lru_cache(None)
+def info_of(format: str, width: int, height: int) -> GstVideo.VideoInfo:
+    return GstVideo.VideoInfo.new_from_caps(Gst.Caps.from_string(
+        f"video/x-raw,format={format},width={width},height={height},framerate=1/1"))
+
+
+class Layout(NamedTuple):
+    """Where the planes of a frame are."""
+
+    offsets: List[int]
+    strides: List[int]
+    size: int
+
+
+def layout_of(info: GstVideo.VideoInfo, is_padded: bool) -> Layout:
+    n, offsets, strides, size = info.finfo.n_planes, [], [], FRONT
+    if not is_padded:
+        return Layout(info.offset[:n], info.stride[:n], info.size)
+    for plane in range(n):
+        offsets.append(size)
+        strides.append(info.stride[plane] + ROW)
+        component = list(info.finfo.plane).index(plane)
+        size += strides[-1] * -(-info.height >> info.finfo.h_sub[component])
+    return Layout(offsets, strides, size)
+
+
+def nearest(plane: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Resizes it with the nearest places."""
+    rows, columns = (
+        np.floor((np.arange(to) + 0.5) * size / to).astype(int)
+        for to, size in zip((height, width), plane.shape))
+    return plane[rows][:, columns]
+
+
+def turn(plane: np.ndarray, method: int) -> np.ndarray:
+    """The methods are those of GstVideoOrientationMethod."""
+    if method < 4:
+        return np.rot90(plane, -method)
+    return (plane[:, ::-1], plane[::-1], plane.T, np.rot90(plane, 2).T)[method - 4]
+
+
+def window(plane: np.ndarray, weights: Sequence[float]) -> np.ndarray:
+    """The weighted mean of the samples around each one. The same weights apply horizontally
+    and vertically.
+    """
+    height, width = plane.shape
+    padded = np.pad(plane, len(weights) // 2, "edge")
+    rows = sum(weight * padded[i : i + height] for i, weight in enumerate(weights))
+    sums = sum(weight * rows[:, i : i + width] for i, weight in enumerate(weights))
+    return sums / sum(weights) ** 2
+
+
+def add_meta(buffer: Gst.Buffer, info: GstVideo.VideoInfo, layout: Layout) -> None:
+    more = [0] * (4 - len(layout.offsets))
+    GstVideo.buffer_add_video_meta_full(
+        buffer, GstVideo.VideoFrameFlags.NONE, info.finfo.format, info.width, info.height,
+        len(layout.offsets), layout.offsets + more, layout.strides + more)
+
+
+class Picture:
+    """The samples of a frame, as an array of numbers for each component. The padding of RGBx
+    is component 3.
+    """
+
+    def __init__(self, info: GstVideo.VideoInfo) -> None:
+        finfo = info.finfo
+        self.info, self.finfo, self.n = info, finfo, finfo.n_components
+        self.is_rgb, self.is_yuv, self.has_alpha = (
+            bool(finfo.flags & getattr(GstVideo.VideoFormatFlags, flag))
+            for flag in ("RGB", "YUV", "ALPHA"))
+        self.depth, self.across, self.down, self.place = (
+            list(values) for values in (finfo.depth, finfo.w_sub, finfo.h_sub, finfo.poffset))
+        offset, scale = GstVideo.video_color_range_offsets(info.colorimetry.range, finfo)
+        self.black, self.range = list(offset), list(scale)
+        if self.is_rgb and self.n == 3 and finfo.pixel_stride[0] == 4:
+            self.n, self.depth[3], self.place[3] = 4, 8, 6 - sum(self.place[:3])
+        if not self.has_alpha:
+            self.black[3], self.range[3] = 0, 255
+        self.top = [(1 << depth) - 1 for depth in self.depth]
+        is_known, kr, kb = GstVideo.video_color_matrix_get_Kr_Kb(info.colorimetry.matrix)
+        self.kr, self.kb = (kr, kb) if is_known else (0.2126, 0.0722)
+        self.planes: List[np.ndarray] = []
+
+    def words(self, data: np.ndarray, layout: Layout) -> Iterator[np.ndarray]:
+        """The bytes or words of each component in the bytes of a frame."""
+        for c in range(self.n):
+            like = min(c, self.finfo.n_components - 1)
+            plane, is_word = self.finfo.plane[like], self.depth[c] > 8
+            place = self.place[c] * (2 if is_word and self.place[c] == 1 else 1)
+            yield np.ndarray(
+                (-(-self.info.height >> self.down[c]), -(-self.info.width >> self.across[c])),
+                "<u2" if is_word else "u1", data, layout.offsets[plane] + place,
+                (layout.strides[plane], self.finfo.pixel_stride[like]))
+
+    def read(self, data: np.ndarray, layout: Layout) -> "Picture":
+        self.planes = [
+            (words >> self.finfo.shift[0] & self.top[c]).astype(float)
+            for c, words in enumerate(self.words(data, layout))]
+        return self
+
+    def is_chroma(self, c: int) -> bool:
+        return self.is_yuv and c in (1, 2)
+
+    def spread(self, c: int, plane: np.ndarray) -> np.ndarray:
+        """One sample for each pixel."""
+        plane = plane.repeat(1 << self.down[c], 0).repeat(1 << self.across[c], 1)
+        return plane[: self.info.height, : self.info.width]
+
+    def gather(self, c: int, pixels: np.ndarray) -> np.ndarray:
+        """The mean of the pixels of each sample."""
+        rows, columns = (np.arange(0, size, 1 << sub) for size, sub in zip(
+            pixels.shape, (self.down[c], self.across[c])))
+        sums, counts = (np.add.reduceat(np.add.reduceat(values, rows, 0), columns, 1)
+                        for values in (pixels, np.ones_like(pixels)))
+        return sums / counts
+
+    def luma(self) -> np.ndarray:
+        """From weights in units of 1/65536, rounded to the nearest integer."""
+        if not self.is_rgb:
+            return self.planes[0]
+        r, b = (np.floor(weight * 65536 + 0.5) for weight in (self.kr, self.kb))
+        sums = r * self.planes[0] + (65536 - r - b) * self.planes[1] + b * self.planes[2]
+        return (sums + 32768) // 65536
+
+    def to_yuv(self, rgb: np.ndarray) -> np.ndarray:
+        """Luma is 0 to 1, and colour differences are -0.5 to 0.5."""
+        r, g, b = rgb[:3]
+        y = self.kr * r + (1 - self.kr - self.kb) * g + self.kb * b
+        return np.array((y, (b - y) / 2 / (1 - self.kb), (r - y) / 2 / (1 - self.kr)))
+
+    def to_rgb(self, yuv: np.ndarray) -> np.ndarray:
+        y, u, v = yuv
+        r, b = y + 2 * (1 - self.kr) * v, y + 2 * (1 - self.kb) * u
+        return np.array((r, (y - self.kr * r - self.kb * b) / (1 - self.kr - self.kb), b))
+
+    def colours(self) -> np.ndarray:
+        """Red, green, blue and alpha of each pixel, usually from 0 to 1."""
+        found = [self.spread(c, (plane - self.black[c]) / self.range[c])
+                 for c, plane in enumerate(self.planes)]
+        alpha = found[3] if self.has_alpha else np.ones_like(found[0])
+        if self.n == 1:
+            found *= 3
+        return np.array((*(self.to_rgb(found[:3]) if self.is_yuv else found[:3]), alpha))
+
+    def paint(self, colours: np.ndarray) -> "Picture":
+        """Gives the pixels these colours."""
+        found = colours if self.is_rgb else (*self.to_yuv(colours), colours[3])
+        for c in range(self.n):
+            values = found[c] if c < 3 or self.has_alpha else np.ones_like(found[0])
+            levels = self.black[c] + self.gather(c, values) * self.range[c]
+            self.planes.append(np.rint(np.clip(levels, 0, self.top[c])))
+        return self
+
+
+class Samples:
+    """References that compute the samples of component c from those of the input."""
+
+    def __init__(self, p: Picture, out: Picture) -> None:
+        self.p, self.out = p, out
+
+    def run(self, name: str, params: Dict[str, Any]) -> Iterator[np.ndarray]:
+        p = self.p
+        for c, plane in enumerate(p.planes):
+            # Alpha and padding move with the other samples, and do not change otherwise.
+            if (c == 3 and name not in ("flip", "bob")) or (p.is_chroma(c) and name == "sharpen"):
+                yield plane
+            elif p.is_chroma(c) and name in ("grayscale", "threshold", "sobel"):
+                yield np.full_like(plane, p.black[c])
+            else:
+                yield getattr(self, name)(c, plane, **params)
+
+    def copy(self, c: int, plane: np.ndarray) -> np.ndarray:
+        return plane
+
+    def invert(self, c: int, plane: np.ndarray) -> np.ndarray:
+        whole = 2 * self.p.black[c] + (0 if self.p.is_chroma(c) else self.p.range[c])
+        return np.clip(whole - plane, 0, self.p.top[c])
+
+    def grayscale(self, c: int, plane: np.ndarray) -> np.ndarray:
+        return self.p.luma()
+
+    def gain(self, c: int, plane: np.ndarray, gain: float, offset: float) -> np.ndarray:
+        black = self.p.black[c]
+        base = np.float32((0 if self.p.is_chroma(c) else offset) * self.p.range[c] + black)
+        levels = ((plane - black) * gain + base).astype("f4")
+        return np.rint(np.clip(levels, 0, self.p.top[c]))
+
+    def threshold(self, c: int, plane: np.ndarray, level: float) -> np.ndarray:
+        is_light = self.p.luma() >= np.rint(self.p.black[c] + level * self.p.range[c])
+        return self.p.black[c] + is_light * self.p.range[c]
+
+    def blur(self, c: int, plane: np.ndarray) -> np.ndarray:
+        return np.floor(window(plane, BINOMIAL) + 0.5)
+
+    def boxblur(self, c: int, plane: np.ndarray, radius: int) -> np.ndarray:
+        return np.floor(window(plane, [1] * (2 * radius + 1)) + 0.5)
+
+    def gaussian(self, c: int, plane: np.ndarray, sigma: float) -> np.ndarray:
+        radius = int(np.ceil(3 * sigma))
+        distances = np.arange(-radius, radius + 1) / (sigma or 1)
+        return np.floor(window(plane, np.exp(-0.5 * distances**2)) + 0.5)
+
+    def sharpen(self, c: int, plane: np.ndarray, amount: float) -> np.ndarray:
+        levels = (plane + 256 * (plane - window(plane, BINOMIAL)) * (amount / 256)).astype("f4")
+        return np.rint(np.clip(levels, 0, self.p.top[c]))
+
+    def sobel(self, c: int, plane: np.ndarray) -> np.ndarray:
+        padded = np.pad(self.p.luma(), 1, "edge")
+        x, y = padded[:, 2:] - padded[:, :-2], padded[2:] - padded[:-2]
+        length = np.hypot(x[:-2] + 2 * x[1:-1] + x[2:], y[:, :-2] + 2 * y[:, 1:-1] + y[:, 2:])
+        length = np.minimum(np.floor(length + 0.5), self.p.top[c])
+        return self.p.black[c] + np.floor(length * self.p.range[c] / self.p.top[c] + 0.5)
+
+    def bob(self, c: int, plane: np.ndarray, field: int) -> np.ndarray:
+        if len(plane) == 1:
+            return plane
+        padded = np.pad(plane, ((1, 1), (0, 0)), "reflect")
+        others = (padded[:-2] + padded[2:] + 1) // 2
+        return np.where(np.arange(len(plane))[:, None] % 2 == field, plane, others)
+
+    def flip(self, c: int, plane: np.ndarray, method: int) -> np.ndarray:
+        """If a turn makes samples that are shared by pixels of a row shared by pixels of a
+        column, each pixel keeps its sample, and a sample of the output is the mean of its
+        pixels.
+        """
+        p, width, height = self.p, self.out.info.width, self.out.info.height
+        if method in QUARTER_TURNS and p.across[c] != p.down[c]:
+            pixels = nearest(turn(p.spread(c, plane), method), height, width)
+            return np.floor(self.out.gather(c, pixels) + 0.5)
+        return nearest(turn(plane, method), -(-height >> p.down[c]), -(-width >> p.across[c]))
+
+
+class Colours:
+    """References that compute the colours of the output from those of the input."""
+
+    def __init__(self, p: Picture, out: Picture) -> None:
+        self.p, self.out, self.colours = p, out, p.colours()
+
+    def run(self, name: str, params: Dict[str, Any]) -> List[np.ndarray]:
+        found = getattr(self, name)(**params)
+        if len(found) == 3:
+            found = (*found, self.colours[3])
+        return self.out.paint(np.array(found)).planes
+
+    def sepia(self, amount: float) -> np.ndarray:
+        rgb = self.colours[:3]
+        brown = np.tensordot(
+            ((0.393, 0.769, 0.189), (0.349, 0.686, 0.168), (0.272, 0.534, 0.131)), rgb, 1)
+        return rgb + amount * (np.minimum(brown, 1) - rgb)
+
+    def balance(
+        self, brightness: float, contrast: float, saturation: float, hue: float
+    ) -> np.ndarray:
+        y, u, v = self.p.to_yuv(self.colours)
+        cos, sin = np.cos(np.pi * hue), np.sin(np.pi * hue)
+        return self.p.to_rgb((
+            y * contrast + brightness, saturation * (u * cos + v * sin),
+            saturation * (v * cos - u * sin)))
+
+    def gamma(self, gamma: float) -> np.ndarray:
+        return np.maximum(self.colours[:3], 0) ** (1 / gamma)
+
+    def colormatrix(self, **weights: float) -> List[np.ndarray]:
+        return [sum(weights[to + of] * colour for of, colour in zip("rgb", self.colours))
+                + weights[to] for to in "rgb"]
+
+    def chromakey(self, **params: float) -> np.ndarray:
+        key, background = (
+            np.array([params[prefix + name] for name in ("red", "green", "blue")])[:, None, None]
+            for prefix in ("", "background-"))
+        difference = (self.p.to_yuv(self.colours) - self.p.to_yuv(key))[1:]
+        share = (np.hypot(*difference) - params["tolerance"]) / params["softness"]
+        share = np.clip(share, 0, 1)
+        if self.out.has_alpha:
+            return np.array((*self.colours[:3], self.colours[3] * share))
+        return background + share * (self.colours[:3] - background)
+
+    def convert(self, method: int) -> np.ndarray:
+        sizes = self.p.info.height, self.p.info.width
+        places = [(np.arange(to) + 0.5) * size / to
+                  for to, size in zip((self.out.info.height, self.out.info.width), sizes)]
+
+        def at(*places: np.ndarray) -> np.ndarray:
+            rows, columns = (np.clip(np.floor(place).astype(int), 0, size - 1)
+                             for place, size in zip(places, sizes))
+            return self.colours[:, rows][:, :, columns]
+
+        if method == 0:
+            return at(*places)
+        y, x = (place - 0.5 for place in places)
+        below, right = (y - np.floor(y))[:, None], x - np.floor(x)
+        return ((1 - below) * ((1 - right) * at(y, x) + right * at(y, x + 1))
+                + below * ((1 - right) * at(y + 1, x) + right * at(y + 1, x + 1)))
+
+
+class Effect(NamedTuple):
+    """An effect with values of parameters that change the result."""
+
+    name: str
+    params: Dict[str, Any] = {}
+    tolerance: int = 0
+    in_place: bool = True
+
+    def expected(self, p: Picture, out: Picture) -> Any:
+        # The parameters are floats, as in the kernel.
+        params = {name: float(np.float32(value)) if isinstance(value, float) else value
+                  for name, value in self.params.items()}
+        reference = Colours if self.name in CONVERTING else Samples
+        return reference(p, out).run(self.name, params)
+
+    @property
+    def structure(self) -> Optional[Gst.Structure]:
+        fields = (f"{name}=({'int' if isinstance(value, int) else 'float'}){value}"
+                  for name, value in self.params.items())
+        return Gst.Structure.from_string(",".join(("p", *fields)))[0] if self.params else None
+
+
+EFFECTS = (
+    Effect("balance", dict(brightness=0.1, contrast=0.8, saturation=1.4, hue=0.3), 1),
+    Effect("blur", in_place=False),
+    *(Effect("bob", dict(field=field)) for field in (0, 1)),
+    *(Effect("boxblur", dict(radius=radius), in_place=False) for radius in (0, 16)),
+    Effect("chromakey", {
+        "red": 0.1, "green": 0.9, "blue": 0.2, "tolerance": 0.3, "softness": 0.2,
+        "background-red": 0.8, "background-green": 0.5, "background-blue": 0.1}, 1),
+    Effect("colormatrix", dict(
+        rr=0.9, rg=-0.1, rb=0.2, gr=0.3, gg=0.6, gb=0.15, br=-0.2, bg=0.35, bb=0.7, r=0.05,
+        g=-0.04, b=0.1), 1),
+    *(Effect("convert", dict(method=method), 1) for method in (0, 1)),
+    Effect("copy"),
+    *(Effect("flip", dict(method=method), in_place=False) for method in range(8)),
+    Effect("gain", dict(gain=1.37, offset=-0.07)),
+    *(Effect("gamma", dict(gamma=value), 1) for value in (1.8, 0.6)),
+    *(Effect("gaussian", dict(sigma=sigma), 1, False) for sigma in (1.3, 4.0, 0.0)),
+    Effect("grayscale"),
+    Effect("invert"),
+    Effect("sepia", dict(amount=0.7), 1),
+    *(Effect("sharpen", dict(amount=amount), in_place=False) for amount in (0.8, -0.5)),
+    Effect("sobel", in_place=False),
+    Effect("threshold", dict(level=0.4)),
+)
+
+IDENTITY = {name: float(name in ("rr", "gg", "bb"))
+            for name in "rr rg rb gr gg gb br bg bb r g b".split()}
+
+# Expressions for a pixel, and colour matrices that do the same. Colours that RGB cannot
+# represent are not changed either.
+PIXELS = {
+    ";": IDENTITY,
+    "rgba.r += 0.0f;": IDENTITY,
+    "rgba.r = 1.0f - rgba.r;\nrgba.g = 1.0f - rgba.g;\nrgba.b = 1.0f - rgba.b // alpha stays":
+        {name: 1.0 if len(name) == 1 else -value for name, value in IDENTITY.items()},
+}
+
+
+class KernelTestCase(DeviceTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        Gst.ElementFactory.make("cudafilter", None)  # loads the sources
+        self.stream = GstVkgdr.Stream(self.context)
+        self.random = np.random.default_rng(1)
+
+    @functools.lru_cache(None)
+    def kernel(self, name: str) -> GstVkgdr.Kernel:
+        """The kernel of an effect, or one of the sources here."""
+        source = SOURCES.get(name) or Gio.resources_lookup_data(
+            f"/org/gst-vkgdr/effects/{name}.cu", 0).get_data().decode()
+        return GstVkgdr.Kernel.new_from_source(self.context, source, name, name)
+
+    def new_frame(self, info: GstVideo.VideoInfo, layout: Layout) -> Tuple[Gst.Buffer, np.ndarray]:
+        """A frame with any bytes, also in its padding, and these bytes."""
+        data = self.random.integers(0, 256, -(-layout.size // 4) * 4, "u1")
+        buffer = self.new_buffer(data.tobytes())
+        add_meta(buffer, info, layout)
+        return buffer, data
+
+    def launch(
+        self, name: str, source: Gst.Buffer, *arguments: Any, params: Optional[Gst.Structure] = None
+    ) -> np.ndarray:
+        """Returns the bytes of the output."""
+        target = arguments[1]
+        memories = {buffer.peek_memory(i) for buffer in (source, target)
+                    for i in range(buffer.n_memory())}
+        for memory in memories:
+            GstVkgdr.memory_begin_access(memory, self.stream, READ | WRITE)
+        self.kernel(name).run(self.stream, source, *arguments, 0, params)
+        for memory in memories:
+            GstVkgdr.memory_end_access(memory, self.stream, READ | WRITE)
+        return np.frombuffer(bytearray(host_bytes(target)), "u1")
+
+
+    def assert_padding(self, layout: Layout, after: np.ndarray, before: np.ndarray) -> None:
+        """The kernel has not changed the padding."""
+        np.testing.assert_array_equal(after[:FRONT], before[:FRONT])
+        ends = *layout.offsets[1:], layout.size
+        for start, end, stride in zip(layout.offsets, ends, layout.strides):
+            np.testing.assert_array_equal(*(
+                data[start:end].reshape(-1, stride)[:, -ROW:] for data in (after, before)))
+
+
+class Effects(KernelTestCase):
+    def assert_planes(self, found: Picture, expected: Any, tolerance: int) -> None:
+        for c, (plane, wanted) in enumerate(zip(found.planes, expected)):
+            np.testing.assert_allclose(plane, wanted, 0, tolerance, err_msg=f"component {c}")
+
+    def check(
+        self, effect: Effect, format: str, size: Tuple[int, int], to_format: str = "",
+        to_size: Optional[Tuple[int, int]] = None, is_padded: bool = False, in_place: bool = False
+    ) -> None:
+        """Runs the kernel, and compares the result with the reference."""
+        is_turned = effect.name == "flip" and effect.params["method"] in QUARTER_TURNS
+        to_size = to_size or (size[::-1] if is_turned else size)
+        info, to_info = info_of(format, *size), info_of(to_format or format, *to_size)
+        layout, to_layout = layout_of(info, is_padded), layout_of(to_info, is_padded)
+        source, data = self.new_frame(info, layout)
+        target, before = (source, data) if in_place else self.new_frame(to_info, to_layout)
+        with self.subTest(
+                effect=effect, format=format, size=size, to_format=to_format, to_size=to_size,
+                is_padded=is_padded, in_place=in_place):
+            after = self.launch(
+                effect.name, source, info, target, to_info, params=effect.structure)
+            picture = Picture(to_info).read(after, to_layout)
+            expected = effect.expected(Picture(info).read(data, layout), Picture(to_info))
+            self.assert_planes(picture, expected, effect.tolerance)
+            if is_padded:
+                self.assert_padding(to_layout, after, before)
+
+    def test_effects(self) -> None:
+        for effect, (i, format) in itertools.product(EFFECTS, enumerate(FORMATS)):
+            for size in SIZES[: 4 if i % 3 == 0 else 3]:
+                self.check(effect, format, size)
+                self.check(effect, format, size, is_padded=True)
+                if effect.in_place:
+                    self.check(effect, format, size, in_place=True)
+            for size, to_size in SCALED if effect.name in ("convert", "flip") else ():
+                self.check(effect, format, size, format, to_size, is_padded=True)
+
+    def test_formats(self) -> None:
+        """Each format is converted to each format by the effect that does nothing else.
+        Others that can do it read and write frames in the same way.
+        """
+        for effect in (effect for effect in EFFECTS if effect.name in CONVERTING):
+            step = 1 if effect.name == "convert" else 5
+            for i, format in enumerate(FORMATS):
+                for to_format, size in itertools.product(FORMATS[i % step :: step], SIZES[1:3]):
+                    self.check(effect, format, size, to_format)
+
+    def test_blocks(self) -> None:
+        """The result does not depend on the blocks of a launch. Some have odd sizes, and one is
+        a single row.
+        """
+        for effect, format in zip(EFFECTS, itertools.cycle(FORMATS)):
+            for block in (64, 4), (16, 16), (5, 3), (1, 1), (256, 1), (0, 0):
+                self.kernel(effect.name).set_block_size(*block)
+                self.check(effect, format, (38, 26))
+            self.check(effect, format, (300, 1))
+
+    def test_pixels(self) -> None:
+        for (expression, matrix), format in itertools.product(PIXELS.items(), FORMATS):
+            info = info_of(format, 18, 6)
+            layout, data = layout_of(info, False), self.random.integers(0, 256, info.size, "u1")
+            result = np.frombuffer(self.run_buffer(
+                f'vkgdrupload ! cudafilter pixel="{expression}" ! vkgdrdownload', info.to_caps(),
+                Gst.Buffer.new_wrapped(data.tobytes())), "u1")
+            with self.subTest(expression=expression, format=format):
+                expected = Effect("colormatrix", matrix).expected(
+                    Picture(info).read(data, layout), Picture(info))
+                self.assert_planes(
+                    Picture(info).read(result, layout), expected, int(matrix is not IDENTITY))
+
+    def test_every_effect_is_here(self) -> None:
+        names = Gio.resources_enumerate_children("/org/gst-vkgdr/effects/", 0)
+        self.assertEqual({name[: -len(".cu")] for name in names if name.endswith(".cu")},
+                         {effect.name for effect in EFFECTS})
+
+
+PLACE = ("int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y "
+         "+ threadIdx.y;")
+SOURCES = {
+    # Writes all samples of a frame as 16-bit numbers, with the bits at the top.
+    "unpack": """
+        __global__ void unpack (VkgdrFrame in, VkgdrFrame out)
+        {
+          %s
+          for (int c = 0; x < out.width && y < out.height && c < in.n_components; c++)
+            vkgdr_put (out, c, x, y, vkgdr_get (in, c, x, y) << (16 - in.component[c].depth));
+        }""" % PLACE,
+    # The opposite.
+    "pack": """
+        __global__ void pack (VkgdrFrame in, VkgdrFrame out)
+        {
+          %s
+          for (int c = 0; c < out.n_components; c++)
+            if (vkgdr_has (out, c, x, y))
+              vkgdr_put (out, c, x, y, vkgdr_get (in, c, x, y) >> (16 - out.component[c].depth));
+        }""" % PLACE,
+}
+
+
+class Formats(KernelTestCase):
+    """Each format of the installed GStreamer: kernels either support it, or refuse it for a
+    reason.
+    """
+
+    def convert(
+        self, info: GstVideo.VideoInfo, data: np.ndarray, layout: Layout, target: str = ""
+    ) -> np.ndarray:
+        """The samples as GStreamer reads and writes them, in another format. By default, this is
+        16 bits for each component of each pixel.
+        """
+        wide = "ARGB64" if info.finfo.flags & GstVideo.VideoFormatFlags.RGB else "AYUV64"
+        buffer = Gst.Buffer.new_wrapped(data.tobytes())
+        add_meta(buffer, info, layout)
+        return np.frombuffer(self.run_buffer(
+            "videoconvert chroma-mode=none matrix-mode=none dither=none ! "
+            f"video/x-raw,format={target or wide}", info.to_caps(), buffer), "u1")
+
+    def check(self, info: GstVideo.VideoInfo, is_padded: bool) -> None:
+        """Compares the samples with those of pixels, which have 16 bits for each component, of
+        which the first is alpha.
+        """
+        finfo, layout = info.finfo, layout_of(info, is_padded)
+        wide = info_of("AYUV64", info.width, info.height)
+        frame, data = self.new_frame(info, layout)
+        pixels, numbers = self.new_frame(wide, layout_of(wide, False))
+        read = self.launch("unpack", frame, info, self.new_buffer(bytes(wide.size)), wide)
+        packed = self.launch("pack", pixels, wide, frame, info)
+        if is_padded:
+            self.assert_padding(layout, packed, data)
+        elif info.width % 48 == 0 and finfo.flags & GstVideo.VideoFormatFlags.YUV:
+            # Rows end with whole blocks of pixels. Bits that belong to no sample are as
+            # GStreamer writes them, too.
+            np.testing.assert_array_equal(
+                packed[: info.size],
+                self.convert(wide, numbers, layout_of(wide, False), finfo.name)[: info.size])
+        read, wanted, written, numbers = (
+            values.view("<u2").reshape(info.height, info.width, 4) for values in (
+                read, self.convert(info, data, layout), self.convert(info, packed, layout),
+                numbers))
+        for c in range(finfo.n_components):
+            shift, of = 16 - finfo.depth[c], (c + 1) % 4
+            np.testing.assert_array_equal(
+                read[..., of] >> shift, wanted[..., of] >> shift, f"reading component {c}")
+            # If several pixels share a sample, the kernel writes that of the first one.
+            first = np.s_[:: 1 << finfo.h_sub[c], :: 1 << finfo.w_sub[c], of]
+            np.testing.assert_array_equal(
+                written[first] >> shift, numbers[first] >> shift, f"writing component {c}")
+
+    def test_reading_and_writing(self) -> None:
+        formats = GstVkgdr.Kernel.list_formats()
+        self.assertGreater(len(formats), 80)
+        for format, size in itertools.product(formats, ((1, 1), (7, 5), (26, 6), (48, 4))):
+            name = GstVideo.video_format_to_string(format)
+            # GStreamer swaps the colour differences of the last pixel of a row. In pairs of
+            # pixels V is the first one, as the name says.
+            if name == "VYUY" and size[0] % 2:
+                continue
+            # videoconvert would not remove the padding of its output's format.
+            for is_padded in (False, True) if name not in ("AYUV64", "ARGB64") else (False,):
+                with self.subTest(format=name, size=size, is_padded=is_padded):
+                    self.check(info_of(name, *size), is_padded)
+
+    def test_only_formats_without_a_meaning_are_refused(self) -> None:
+        """docs/cudafilter.md names all formats."""
+        flags, supported = GstVideo.VideoFormatFlags, set(GstVkgdr.Kernel.list_formats())
+        with open(os.path.join(os.path.dirname(__file__), "../../docs/cudafilter.md")) as file:
+            text = file.read()
+        for format in GstVideo.video_formats_raw():
+            name = GstVideo.video_format_to_string(format)
+            info = info_of(name, 64, 64)
+            obstacle = ("tiles" if info.finfo.flags & flags.TILED
+                        else "palette" if info.finfo.flags & flags.PALETTE else None)
+            with self.subTest(format=name):
+                self.assertIn(f"`{name}`", text)
+                self.assertEqual(format in supported, not obstacle)
+                if obstacle:
+                    self.assert_raise((GLib.Error, obstacle, GstVkgdr.Kernel.check_info, info))
+                else:
+                    self.assertTrue(GstVkgdr.Kernel.check_info(info))
+
+    def test_planes_in_several_memories(self) -> None:
+        info = info_of("I420", 64, 48)
+        data = self.random.integers(0, 256, info.size, "u1")
+        buffer = buffer_of(*(
+            self.new_memory(plane.tobytes()) for plane in np.split(data, info.offset[1:3])))
+        found = self.launch("copy", buffer, info, self.new_buffer(bytes(info.size)), info)
+        np.testing.assert_array_equal(found, data)
+
+    def test_frames_in_ordinary_memory(self) -> None:
+        """They are refused. Other wrong frames are tested in badframes.c."""
+        info = info_of("GRAY8", 64, 48)
+        buffer = Gst.Buffer.new_allocate(None, info.size, None)
+        self.assert_raise((GLib.Error, "put vkgdrupload before it", self.kernel("copy").run,
+                           self.stream, buffer, info, buffer, info, 0, None))
+
+
+if __name__ == "__main__":
+    support.main()
