@@ -84,7 +84,6 @@ TEST_LOOP (export_gives_nothing_else, 2)
   GstBuffer *buffer;
   GstMemory *exported;
   struct stat status;
-  guint8 *begin, *host;
   gsize size, offset;
   GError *error = NULL;
   gint fd;
@@ -101,9 +100,6 @@ TEST_LOOP (export_gives_nothing_else, 2)
     size = ((const vkgdr_fd_info *) g_bytes_get_data (description, NULL))->size;
     fail_unless (size <= 64 * 1024, "%" G_GSIZE_FORMAT " bytes", size);
     fail_unless (fstat (fd, &status) == 0 && status.st_size <= 128 * 1024);
-    begin = (guint8 *) gst_vkgdr_memory_get_host_pointer (exported) - at;
-    host = gst_vkgdr_memory_get_host_pointer (other);
-    fail_unless (host < begin || host >= begin + size);
     close (fd);
     gst_buffer_unref (buffer);
   }
