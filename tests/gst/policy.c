@@ -19,7 +19,8 @@ typedef struct {
   GstClockTime staged_time;
   gdouble busy; /* the part of the time for which its thread uses the processor;
                  * 0: not measured */
-  gboolean reads; /* maps for reading, too */
+  gboolean reads;      /* maps for reading, too */
+  GstClockTime waited; /* for the device, before each buffer */
   GstClockTime cpu;
 } Writer;
 
@@ -42,17 +43,16 @@ writer_clear (Writer *self)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Writer, writer_clear)
 
-/* Writes a buffer, for which the device is waited for @waited. Returns the
- * access mode that the policy has chosen. */
+/* Writes a buffer. Returns the access mode that the policy has chosen. */
 static GstVkgdrAccess
-write_buffer_after (Writer *self, GstClockTime waited)
+write_buffer (Writer *self)
 {
   GstVkgdrAccess access;
   gboolean is_staged;
   GstVkgdrWork work = { 0 };
 
-  now += waited;
-  gst_vkgdr_policy_turn_begin (&self->turn, self->policy, waited);
+  now += self->waited;
+  gst_vkgdr_policy_turn_begin (&self->turn, self->policy, self->waited);
   access = gst_vkgdr_policy_turn_map (&self->turn, now);
   is_staged = access == STAGED || self->reads;
   work.time = is_staged ? self->staged_time : self->direct_time;
@@ -63,12 +63,6 @@ write_buffer_after (Writer *self, GstClockTime waited)
   }
   gst_vkgdr_policy_turn_end (&self->turn, is_staged ? STAGED : access, &work);
   return access;
-}
-
-static GstVkgdrAccess
-write_buffer (Writer *self)
-{
-  return write_buffer_after (self, 0);
 }
 
 /* Returns how many of @n buffers were direct. */
@@ -122,9 +116,10 @@ TEST_LOOP (kinds_of_writers, G_N_ELEMENTS (kinds))
   check_access (&writer, STAGED);
   writer.staged_time = kinds[__i__].staged_time * GST_USECOND;
   writer.busy = kinds[__i__].busy;
+  writer.waited = kinds[__i__].waited * GST_USECOND;
   for (i = 0; i < kinds[__i__].n_buffers; i++) {
     writer.reads = kinds[__i__].reads && i % kinds[__i__].reads == 0;
-    write_buffer_after (&writer, kinds[__i__].waited * GST_USECOND);
+    write_buffer (&writer);
   }
   check_access (&writer, kinds[__i__].access);
 }

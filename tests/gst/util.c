@@ -285,38 +285,25 @@ test_stream_delay (GstVkgdrStream *stream, guint ms, gint *done)
   gst_vkgdr_context_pop (context);
 }
 
-void
-test_download (GstMemory *memory, gpointer data, GstVkgdrStream *stream)
+guint8 *
+test_device_bytes (GstMemory *memory)
 {
   const vkgdr_cuda *cuda = vkgdr_driver_load ();
-  GstVkgdrContext *context = gst_vkgdr_stream_get_context (stream);
-  GError *error = NULL;
+  GstVkgdrContext *context = gst_vkgdr_memory_get_context (memory);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (context);
+  guint8 *data = g_malloc (memory->size);
 
-  gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, &error);
-  g_assert_no_error (error);
-  fail_unless (gst_vkgdr_context_push (context, NULL));
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL)
+      && gst_vkgdr_context_push (context, NULL));
   fail_unless_equals_int (
       cuda->cuMemcpyDtoHAsync (data,
           gst_vkgdr_memory_get_device_pointer (memory), memory->size,
           gst_vkgdr_stream_get_handle (stream)),
       CUDA_SUCCESS);
   gst_vkgdr_context_pop (context);
-  gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, &error);
-  g_assert_no_error (error);
-}
-
-guint8 *
-test_device_bytes (GstMemory *memory)
-{
-  GstVkgdrContext *context = gst_vkgdr_memory_get_context (memory);
-  g_autoptr (GstVkgdrStream) stream = test_stream_new (context);
-  gsize size = gst_memory_get_sizes (memory, NULL, NULL);
-  guint8 *data = g_malloc (size);
-  GError *error = NULL;
-
-  test_download (memory, data, stream);
-  gst_vkgdr_stream_synchronize (stream, &error);
-  g_assert_no_error (error);
+  fail_unless (gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL)
+               && gst_vkgdr_stream_synchronize (stream, NULL));
   return data;
 }
 

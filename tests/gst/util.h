@@ -111,9 +111,6 @@ GstBuffer *test_exportable_buffer_new (gsize size);
  * the end. */
 void test_stream_delay (GstVkgdrStream *stream, guint ms, gint *done);
 
-/* Queues a transfer of the content on the device to @data. */
-void test_download (GstMemory *memory, gpointer data, GstVkgdrStream *stream);
-
 /* Returns the content on the device, which is transferred without a mapping.
  * The caller frees it. */
 guint8 *test_device_bytes (GstMemory *memory);
