@@ -168,42 +168,6 @@ TEST (renegotiation)
   }
 }
 
-/* --- the allocator that vkgdrupload offers ------------------------------- */
-
-/* Returns the allocator that the elements of @h offer upstream. */
-static GstAllocator *
-offered_allocator (GstHarness *h, const gchar *text)
-{
-  GstCaps *caps = gst_caps_from_string (text);
-  g_autoptr (GstQuery) query = gst_query_new_allocation (caps, FALSE);
-  GstAllocator *allocator;
-
-  gst_harness_set_src_caps (h, caps);
-  fail_unless (gst_pad_peer_query (h->srcpad, query));
-  gst_query_parse_nth_allocation_param (query, 0, &allocator, NULL);
-  return allocator;
-}
-
-/* Upstream can use the offered allocator for video, too, with a pool of its
- * own. __i__ is the access mode that is set: auto, direct or staged. */
-TEST_LOOP (access_of_the_allocator, 3)
-{
-  g_autoptr (GstHarness) h = gst_harness_new ("vkgdrupload");
-  g_autoptr (GstAllocator) allocator = NULL;
-  g_autoptr (GstMemory) memory = NULL;
-
-  g_object_set (h->element, "access", __i__, NULL);
-  allocator = offered_allocator (
-      h, "video/x-raw,format=GRAY8,width=64,height=64,framerate=1/1");
-  memory = gst_allocator_alloc (allocator, 4096, NULL);
-  test_write (memory, 1);
-  fail_unless_equals_int (gst_vkgdr_memory_get_write_times (memory, NULL, NULL),
-      !gst_vkgdr_memory_get_host_pointer (memory) ? GST_VKGDR_ACCESS_STAGED
-      : __i__                                     ? (GstVkgdrAccess) __i__
-                                                  : GST_VKGDR_ACCESS_DIRECT);
-  /* The memory outlives its allocator. */
-}
-
 /* --- messages ------------------------------------------------------------ */
 
 #define UP "vkgdrupload ! vkgdrdownload ! fakesink"
@@ -254,6 +218,7 @@ TEST_LOOP (a_frame_that_is_still_mapped, 4)
   g_autoptr (GstHarness) h = NULL;
   g_autoptr (GstElement) up = NULL;
   g_autoptr (GstAllocator) allocator = NULL;
+  g_autoptr (GstQuery) query = gst_query_new_allocation (NULL, FALSE);
   g_autoptr (GstBuffer) buffer = gst_buffer_new (), result = NULL;
   g_autofree guint8 *got = NULL;
   GstMapInfo maps[2];
@@ -263,7 +228,9 @@ TEST_LOOP (a_frame_that_is_still_mapped, 4)
   test_set_debug ("bar");
   h = gst_harness_new_parse ("vkgdrupload ! vkgdrdownload");
   up = gst_harness_find_element (h, "vkgdrupload");
-  allocator = offered_allocator (h, "application/x-test");
+  gst_harness_set_src_caps_str (h, "application/x-test");
+  fail_unless (gst_pad_peer_query (h->srcpad, query));
+  gst_query_parse_nth_allocation_param (query, 0, &allocator, NULL);
   for (i = 0; i < 2; i++) {
     GstMemory *memory = gst_allocator_alloc (allocator, 1000, NULL);
 
