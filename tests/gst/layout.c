@@ -479,6 +479,9 @@ TEST (visible)
     }
     if (visible[i].by != BY_PACKERS)
       check_visible (i, "cudafilter kernel=copy", TRUE);
+    /* Kernels do not support negative strides. */
+    if (visible[i].is_inside)
+      check_visible (i, "vkgdrupload ! cudafilter kernel=copy", FALSE);
   }
 }
 
