@@ -537,6 +537,13 @@ class Compiler(WithContext):
 
 
 class Tools(WithContext):
+    def test_bins(self) -> None:
+        pool = tools.DeviceMemoryPool()
+        for size in [*range(1, 2000), 123456, 1 << 40]:
+            bin = pool.bin_number(size)
+            self.assertGreaterEqual(pool.alloc_size(bin), size)
+            self.assertEqual(pool.bin_number(pool.alloc_size(bin)), bin)
+
     def test_counts(self) -> None:
         pool = tools.DeviceMemoryPool()
         first, second = pool.allocate(1000), pool.allocate(1000)
