@@ -96,17 +96,23 @@ class Streams(DeviceTestCase):
 
 
 class Memory(DeviceTestCase):
+    def upload_and_wait(self, memory: Gst.Memory, data: bytes) -> None:
+        """Another memory does not wait for this one, though its bytes are the same."""
+        gst_support.upload(memory, data)
+        with self.context:
+            driver.Context.synchronize()
+
     def test_file_descriptors(self) -> None:
         """The memory that is made from a file descriptor has the same bytes."""
         data = support.pattern(5000)
         memory = self.allocator.alloc_exportable(len(data))
-        gst_support.upload(memory, data)
+        self.upload_and_wait(memory, data)
         fd, description, offset = GstVkgdr.memory_export_fd(memory)
         self.addCleanup(os.close, fd)
         imported = self.allocator.import_fd(fd, description)
         imported.resize(offset, len(data))
         self.assertEqual(gst_support.download(imported), data)
-        gst_support.upload(imported, bytes([9]) * 100)
+        self.upload_and_wait(imported, bytes([9]) * 100)
         self.assertEqual(gst_support.download(memory), b"\11" * 100 + data[100:])
 
     def test_ordinary_memory(self) -> None:
