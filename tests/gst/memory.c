@@ -356,7 +356,8 @@ access_memory (GstMemory *memory, GstVkgdrStream *other, Accessor accessor,
                  && gst_vkgdr_stream_synchronize (other, NULL));
 }
 
-/* The first stream uses the memory longer than the second one. */
+/* The first stream uses the memory longer than the second one, which reads it
+ * before and after the first one. */
 TEST_LOOP (accesses_wait_for_streams, G_N_ELEMENTS (waits))
 {
   g_autoptr (GstVkgdrStream) second = test_stream_new (test_context);
@@ -372,6 +373,8 @@ TEST_LOOP (accesses_wait_for_streams, G_N_ELEMENTS (waits))
     test_gate_delay (stream, 100, &done);
     gst_memory_unmap (memory, &map);
   } else {
+    if (use == GST_MAP_READ)
+      test_gate_access (memory, second, use, 0, NULL);
     test_gate_access (memory, stream, use, 100, &done);
     if (use == GST_MAP_READ)
       test_gate_access (memory, second, use, 0, NULL);
