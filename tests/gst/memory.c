@@ -391,15 +391,19 @@ TEST_LOOP (accesses_wait_for_streams, G_N_ELEMENTS (waits))
   fail_unless (g_atomic_int_get (&done));
 }
 
-/* Frees a memory that @stream reads until the gate opens, while the calls of
- * @failing (nullable) fail. Returns its device pointer. */
+/* Frees a memory that `stream` reads until 100 ms after the gate opens, while
+ * the calls of @failing (nullable) fail. Without these, another stream reads it
+ * first, which ends sooner. Returns its device pointer. */
 static guint64
-free_busy (GstVkgdrAllocator *owner, const gchar *failing)
+free_busy (GstVkgdrAllocator *owner, const gchar *failing, gint *done)
 {
+  g_autoptr (GstVkgdrStream) first = test_stream_new (test_context);
   GstMemory *memory = gst_vkgdr_allocator_alloc (owner, SIZE, NULL);
   guint64 pointer = device_of (memory);
 
-  test_gate_access (memory, stream, GST_MAP_READ, 0, NULL);
+  if (!failing)
+    test_gate_access (memory, first, GST_MAP_READ, 0, NULL);
+  test_gate_access (memory, stream, GST_MAP_READ, 100, done);
   if (failing)
     test_make_calls_fail (failing);
   gst_memory_unref (memory);
@@ -412,12 +416,13 @@ free_busy (GstVkgdrAllocator *owner, const gchar *failing)
  * not used again before the device is known to be idle. Then it is. */
 TEST_LOOP (freed_memory_is_not_reused_too_early, 2)
 {
+  gint done = FALSE;
   guint64 pointer;
   GstMemory *memory;
 
   if (__i__ == 1 && !test_is_software ())
     return;
-  pointer = free_busy (allocator, __i__ ? "cuEventQuery:1" : NULL);
+  pointer = free_busy (allocator, __i__ ? "cuEventQuery:1" : NULL, &done);
   gst_vkgdr_allocator_free_held (allocator);
   fail_unless_equals_int (count_active (), 1);
   memory = test_memory_new (test_context, SIZE);
@@ -425,6 +430,7 @@ TEST_LOOP (freed_memory_is_not_reused_too_early, 2)
   gst_memory_unref (memory);
   test_gate_set (TRUE);
   test_wait_for (count_active () == 0);
+  fail_unless (g_atomic_int_get (&done));
   memory = test_memory_new (test_context, SIZE);
   fail_unless_equals_uint64 (device_of (memory), pointer);
   gst_memory_unref (memory);
@@ -553,7 +559,7 @@ TEST_LOOP (unused_memory_goes_back_to_the_driver, 3)
   if (__i__ == 0)
     gst_memory_unref (gst_vkgdr_allocator_alloc (owner, SIZE, NULL));
   else
-    free_busy (owner, NULL);
+    free_busy (owner, NULL, NULL);
   if (__i__ == 2)
     gst_clear_object (&owner);
   else
