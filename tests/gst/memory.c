@@ -741,10 +741,32 @@ TEST (capture_mode)
   fail_unless_equals_int (exchange_capture_mode (own), own);
 }
 
+/* A copy on @theirs, a stream of another CUDA context, reads @memory. A use on
+ * streams that were not declared, after which the memory waits for all work of
+ * its own CUDA context, does not end the wait for this copy. */
+static void
+check_copy_is_waited_for (
+    GstMemory *memory, GstVkgdrStream *theirs, vkgdr_cuda *table)
+{
+  GstMemory *copy =
+      test_memory_new (gst_vkgdr_stream_get_context (theirs), SIZE);
+
+  test_gate_delay (theirs, 0, NULL);
+  fail_unless (gst_vkgdr_memory_copy_rect (
+      copy, 0, 0, memory, 0, 0, SIZE, 1, theirs, NULL));
+  table->cuCtxRecordEvent = NULL; /* no event is recorded behind this use */
+  map_and_unmap (memory, GST_MAP_READ | GST_MAP_VKGDR);
+  table->cuCtxRecordEvent = real.cuCtxRecordEvent;
+  fail_unless (gst_vkgdr_memory_wait_written (memory, NULL));
+  fail_if (gst_vkgdr_memory_is_idle (memory) || test_gate_was_missed ());
+  test_gate_set (TRUE);
+  test_assert_device (copy, 1);
+  fail_unless (gst_vkgdr_memory_wait_idle (memory, NULL));
+  gst_memory_unref (copy);
+}
+
 /* A stream of another CUDA context is refused, and the memory stays as it is.
- * Only a copy may read the memory there. A use on streams that were not
- * declared, after which the memory waits for all work of its own CUDA context,
- * does not end the wait for this copy. */
+ * Only a copy may read the memory there. */
 TEST (another_cuda_context)
 {
   vkgdr_cuda *table = test_change_driver (&real);
@@ -754,7 +776,6 @@ TEST (another_cuda_context)
   CUcontext own = NULL, popped;
   GstVkgdrContext *other;
   GstVkgdrStream *theirs;
-  GstMemory *copy;
   GError *error = NULL;
 
   fail_unless_equals_int (table->cuCtxCreate (&own, 0, 0), CUDA_SUCCESS);
@@ -769,19 +790,9 @@ TEST (another_cuda_context)
   test_assert_error (&error, GST_VKGDR_ERROR_ARGUMENT);
   test_assert_device (memory, 1);
 
-  copy = test_memory_new (other, SIZE);
-  test_gate_delay (theirs, 0, NULL);
-  fail_unless (gst_vkgdr_memory_copy_rect (
-      copy, 0, 0, memory, 0, 0, SIZE, 1, theirs, NULL));
-  table->cuCtxRecordEvent = NULL; /* no event is recorded behind this use */
-  map_and_unmap (memory, GST_MAP_READ | GST_MAP_VKGDR);
-  table->cuCtxRecordEvent = real.cuCtxRecordEvent;
-  fail_unless (gst_vkgdr_memory_wait_written (memory, NULL));
-  fail_if (gst_vkgdr_memory_is_idle (memory) || test_gate_was_missed ());
-  test_gate_set (TRUE);
-  test_assert_device (copy, 1);
-  fail_unless (gst_vkgdr_memory_wait_idle (memory, NULL));
-  gst_memory_unref (copy);
+  /* NVIDIA's driver waits for the gate in one of the calls. */
+  if (test_is_software ())
+    check_copy_is_waited_for (memory, theirs, table);
   gst_object_unref (theirs);
   test_assert_last_ref (other);
   gst_object_unref (other);
