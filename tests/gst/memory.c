@@ -790,7 +790,8 @@ TEST (another_cuda_context)
   test_assert_error (&error, GST_VKGDR_ERROR_ARGUMENT);
   test_assert_device (memory, 1);
 
-  /* NVIDIA's driver waits for the gate in one of the calls. */
+  /* NVIDIA's cuCtxSynchronize () also waits for host functions of other CUDA
+   * contexts. */
   if (test_is_software ())
     check_copy_is_waited_for (memory, theirs, table);
   gst_object_unref (theirs);
