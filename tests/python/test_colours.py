@@ -4,6 +4,7 @@ full and limited range. The reference is videoconvert, which shares nothing with
 """
 
 import itertools
+import re
 from typing import Any, Tuple
 
 from gst_support import DeviceTestCase, Gst, GstVideo, play
@@ -85,10 +86,12 @@ class Colours(DeviceTestCase):
                 f'appsrc name=src format=time caps="{source}" ! {elements} ! {target} '
                 "! appsink name=sink", [Gst.Buffer.new_wrapped(bytes(info.size))], self.context)
             caps = sample.get_caps()
-            colorimetry = GstVideo.VideoInfo.new_from_caps(caps).colorimetry
-            fields = "mastering-display-info", "content-light-level"
+            info = GstVideo.VideoInfo.new_from_caps(caps)
+            colorimetry = info.colorimetry  # a part of `info`, which it does not keep
+            fields = re.findall(
+                "(?:mastering-display-info|content-light-level)=[^,]*", caps.to_string())
             return (colorimetry.range, colorimetry.matrix, colorimetry.transfer,
-                    colorimetry.primaries, *map(caps.get_structure(0).get_string, fields))
+                    colorimetry.primaries, *sorted(fields))
 
         for source, format in itertools.product(INPUTS, OUTPUTS):
             target = f"video/x-raw,format={format}"
