@@ -139,9 +139,8 @@ def host_bytes(buffer: Gst.Buffer) -> bytes:
 
 
 def add_video_meta(
-    buffer: Gst.Buffer, caps: Gst.Caps, offsets: List[int], strides: List[int]
+    buffer: Gst.Buffer, info: GstVideo.VideoInfo, offsets: List[int], strides: List[int]
 ) -> None:
-    info = GstVideo.VideoInfo.new_from_caps(caps)
     padding = [0] * (4 - len(offsets))
     GstVideo.buffer_add_video_meta_full(
         buffer, GstVideo.VideoFrameFlags.NONE, info.finfo.format, info.width, info.height,

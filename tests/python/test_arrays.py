@@ -77,7 +77,7 @@ class Formats(DeviceTestCase):
     def test_meta_overrules_the_format(self) -> None:
         caps = video_caps("NV12", 6, 4)
         buffer = self.new_buffer(support.pattern(1000))
-        add_video_meta(buffer, caps, [100, 500], [64, 32])
+        add_video_meta(buffer, video_info("NV12", 6, 4), [100, 500], [64, 32])
         for array, where in zip(
             GstVkgdr.device_arrays(buffer, caps),
             (((4, 6), "u1", support.pattern(1000), 100, (64, 1)),
@@ -105,7 +105,7 @@ class Formats(DeviceTestCase):
         arrays, array = GstVkgdr.device_arrays, GstVkgdr.device_array
         buffer, small = self.new_buffer(bytes(10000)), self.new_buffer(bytes(3))
         described = self.new_buffer(bytes(2000))
-        add_video_meta(described, video_caps("RGBA", 8, 16), [0], [32])
+        add_video_meta(described, video_info("RGBA", 8, 16), [0], [32])
         two = buffer_of(self.new_memory(bytes(32)), self.new_memory(bytes(32)))
         foreign = Gst.Buffer.new_wrapped(bytes(64))
         rgba, stereo = video_caps("RGBA", 4, 4), audio_caps("S16LE", "non-interleaved")

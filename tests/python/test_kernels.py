@@ -13,7 +13,8 @@ import os
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from gst_support import (
-    READ, WRITE, DeviceTestCase, GLib, Gst, GstVideo, GstVkgdr, buffer_of, host_bytes,
+    READ, WRITE, DeviceTestCase, GLib, Gst, GstVideo, GstVkgdr, add_video_meta, buffer_of,
+    host_bytes, video_info,
 )
 
 import numpy as np
@@ -46,8 +47,7 @@ CONVERTING = ("balance", "chromakey", "colormatrix", "convert", "gamma", "sepia"
 
 @functools.lru_cache(None)
 def info_of(format: str, width: int, height: int) -> GstVideo.VideoInfo:
-    return GstVideo.VideoInfo.new_from_caps(Gst.Caps.from_string(
-        f"video/x-raw,format={format},width={width},height={height},framerate=1/1"))
+    return video_info(format, width, height, ",framerate=1/1")
 
 
 class Layout(NamedTuple):
@@ -94,13 +94,6 @@ def window(plane: np.ndarray, weights: Sequence[float]) -> np.ndarray:
     rows = sum(weight * padded[i : i + height] for i, weight in enumerate(weights))
     sums = sum(weight * rows[:, i : i + width] for i, weight in enumerate(weights))
     return sums / sum(weights) ** 2
-
-
-def add_meta(buffer: Gst.Buffer, info: GstVideo.VideoInfo, layout: Layout) -> None:
-    more = [0] * (4 - len(layout.offsets))
-    GstVideo.buffer_add_video_meta_full(
-        buffer, GstVideo.VideoFrameFlags.NONE, info.finfo.format, info.width, info.height,
-        len(layout.offsets), layout.offsets + more, layout.strides + more)
 
 
 class Picture:
@@ -417,7 +410,7 @@ class KernelTestCase(DeviceTestCase):
         """A frame with any bytes, also in its padding, and these bytes."""
         data = self.random.integers(0, 256, -(-layout.size // 4) * 4, "u1")
         buffer = self.new_buffer(data.tobytes())
-        add_meta(buffer, info, layout)
+        add_video_meta(buffer, info, layout.offsets, layout.strides)
         return buffer, data
 
     def launch(
@@ -556,7 +549,7 @@ class Formats(KernelTestCase):
         """
         wide = "ARGB64" if info.finfo.flags & GstVideo.VideoFormatFlags.RGB else "AYUV64"
         buffer = Gst.Buffer.new_wrapped(data.tobytes())
-        add_meta(buffer, info, layout)
+        add_video_meta(buffer, info, layout.offsets, layout.strides)
         return np.frombuffer(self.run_buffer(
             "videoconvert chroma-mode=none matrix-mode=none dither=none ! "
             f"video/x-raw,format={target or wide}", info.to_caps(), buffer), "u1")
