@@ -132,6 +132,38 @@ set_lost (GstVkgdrHealth *self, CUresult result, const gchar *what)
   g_atomic_int_set (&self->lost, TRUE);
 }
 
+/* Whether the driver reports no error for the context now. */
+static gboolean
+is_driver_usable (GstVkgdrHealth *self)
+{
+  CUcontext popped;
+  CUresult result;
+
+  if (self->cuda->cuCtxPushCurrent (self->context) != CUDA_SUCCESS)
+    return FALSE;
+  result = self->cuda->cuStreamQuery (NULL);
+  self->cuda->cuCtxPopCurrent (&popped);
+  return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY;
+}
+
+static void
+forget_error_if_recovered (GstVkgdrHealth *self)
+{
+  if (!g_atomic_int_get (&self->lost) || !is_driver_usable (self))
+    return;
+  g_mutex_lock (&self->lock);
+  g_clear_error (&self->error);
+  g_atomic_int_set (&self->lost, FALSE);
+  g_mutex_unlock (&self->lock);
+}
+
+gboolean
+gst_vkgdr_health_is_lost (GstVkgdrHealth *self)
+{
+  forget_error_if_recovered (self);
+  return g_atomic_int_get (&self->lost);
+}
+
 gboolean
 gst_vkgdr_health_check (GstVkgdrHealth *self, GError **error)
 {
@@ -157,7 +189,7 @@ gst_vkgdr_health_check_result (
     gst_vkgdr_set_cuda_error (self->cuda, result, what, error);
     return FALSE;
   }
-  gst_vkgdr_health_is_lost (self); /* forgets an error that is over */
+  forget_error_if_recovered (self);
   g_mutex_lock (&self->lock);
   set_lost (self, result, what);
   if (error)
@@ -198,34 +230,6 @@ gst_vkgdr_check (
       && !(gst_vkgdr_is_lost (result)
            && check_current (cuda, result, what, error)))
     gst_vkgdr_set_cuda_error (cuda, result, what, error);
-  return FALSE;
-}
-
-/* Whether the driver reports no error for the context now. */
-static gboolean
-is_driver_usable (GstVkgdrHealth *self)
-{
-  CUcontext popped;
-  CUresult result;
-
-  if (self->cuda->cuCtxPushCurrent (self->context) != CUDA_SUCCESS)
-    return FALSE;
-  result = self->cuda->cuStreamQuery (NULL);
-  self->cuda->cuCtxPopCurrent (&popped);
-  return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY;
-}
-
-gboolean
-gst_vkgdr_health_is_lost (GstVkgdrHealth *self)
-{
-  if (!g_atomic_int_get (&self->lost))
-    return FALSE;
-  if (!is_driver_usable (self))
-    return TRUE;
-  g_mutex_lock (&self->lock);
-  g_clear_error (&self->error);
-  g_atomic_int_set (&self->lost, FALSE);
-  g_mutex_unlock (&self->lock);
   return FALSE;
 }
 
