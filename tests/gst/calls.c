@@ -44,14 +44,14 @@ static const struct {
   gint calls[N_NAMES];
 } lines[] = {
   /* Each launch has an event in front of it, where its time begins, and one
-   * behind it. The latter is the fence of the input and the output, too. */
-  { "cudafilter kernel=copy kernel-timeout=10000", 1, { 1, 2, 0, 0 } },
-  { "cudafilter kernel=blur kernel-timeout=10000", 1, { 1, 2, 0, -1 } },
-  /* A launch without a limit has one event. */
-  { "cudafilter kernel=copy kernel-timeout=0", 1, { 1, 1, -1, -1 } },
+   * behind it, which the next frame queries. The input and the output have
+   * another one. */
+  { "cudafilter kernel=copy kernel-timeout=10000", 1, { 1, 3, 0, 1 } },
+  { "cudafilter kernel=blur kernel-timeout=10000", 1, { 1, 3, 0, -1 } },
+  { "cudafilter kernel=copy kernel-timeout=0", 1, { 1, 2, -1, -1 } },
   /* Each filter has a stream, and waits for the one in front of it. */
   { "cudafilter ! cudafilter ! cudafilter ! cudafilter kernel-timeout=10000", 4,
-      { 4, 5, -1, -1 } },
+      { 4, 9, -1, -1 } },
 };
 
 /* Apart from @wanted calls for each frame, each filter makes a few additional

@@ -41,7 +41,6 @@ TEST_LOOP (failure_ends_the_hang, 2)
   launch = gst_vkgdr_launch_begin (stream, "endless", NULL);
   test_wait_for (is_hung ());
   gst_vkgdr_launch_end (launch, TRUE);
-  gst_vkgdr_fence_unref (gst_vkgdr_stream_record (stream, NULL));
   test_make_calls_fail (__i__ ? "cuEventQuery:1+:CUDA_ERROR_LAUNCH_FAILED"
                               : "cuCtxPushCurrent:1+:CUDA_ERROR_LAUNCH_FAILED");
   test_wait_for (!is_hung ());
@@ -107,10 +106,53 @@ TEST (old_driver_does_not_wait)
   fail_unless_equals_int (test_count_calls ("cuCtxSynchronize"), n + 1);
 }
 
-/* --- memory that is freed during a hang ---------------------------------- */
+/* --- what is freed during a hang ----------------------------------------- */
 
 static vkgdr_cuda real; /* the driver's table before it is changed */
-static gint n_freed;    /* atomic */
+static gint is_waiting; /* a call waits for the device; atomic */
+
+static CUresult
+unload_behind_kernel (CUmodule module)
+{
+  g_atomic_int_set (&is_waiting, TRUE);
+  test_wait_for (is_hung ());
+  return real.cuModuleUnload (module);
+}
+
+static CUresult
+record_behind_others (CUevent event, CUstream stream)
+{
+  if (g_atomic_int_get (&is_waiting))
+    test_wait_for (is_hung ());
+  return real.cuEventRecord (event, stream);
+}
+
+/* A call that frees something waits for a kernel that does not end. The driver
+ * lets calls of other threads that queue work wait, too. The kernel exceeds its
+ * limit all the same. */
+TEST (frees_do_not_hide_the_hang)
+{
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
+  GstVkgdrFunction *function =
+      test_function_new (test_context, "__global__ void nothing () {}");
+  vkgdr_cuda *table = test_change_driver (&real);
+  GstVkgdrLaunch *launch;
+  GError *error = NULL;
+
+  table->cuModuleUnload = unload_behind_kernel;
+  table->cuEventRecord = record_behind_others;
+  gst_vkgdr_stream_set_kernel_timeout (stream, LIMIT);
+  launch = gst_vkgdr_launch_begin (stream, "endless", NULL);
+  gst_object_unref (function);
+  test_wait_for (g_atomic_int_get (&is_waiting));
+  gst_vkgdr_launch_end (launch, TRUE);
+  test_wait_for (!gst_vkgdr_stream_check (stream, NULL));
+  fail_if (gst_vkgdr_stream_check (stream, &error));
+  test_assert_says (error, "\"endless\"");
+  test_wait_for (!is_hung ());
+}
+
+static gint n_freed; /* atomic */
 
 static CUresult
 counted_free_host (void *pointer)

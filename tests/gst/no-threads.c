@@ -75,6 +75,7 @@ static const struct {
   { "cudafilter", "cannot be started: no thread to be had" },
   { "vkgdr-keeper", NULL },
   { "vkgdr-reclaim", NULL },
+  { "vkgdr-timer", NULL },
   /* Without a window, the pipeline would be slower, and the user would not know
    * why. */
   { NULL, "calls Vulkan cannot be started|ulimit -u" },

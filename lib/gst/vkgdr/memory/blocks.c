@@ -195,7 +195,7 @@ free_idle (GstVkgdrBlocks *self, gint64 since)
 
 static void start_timer_locked (GstVkgdrBlocks *self);
 
-/* Runs in the context's reclaim thread. */
+/* Runs in the context's timer thread. */
 static void
 on_timer (gpointer user_data)
 {

@@ -106,7 +106,7 @@ unpin_later (Pin *pin)
 
 static void unpin_unused_later (GstVkgdrContext *context);
 
-/* Runs in the reclaim thread. Unpins memories without another owner. */
+/* Runs in the timer thread. Unpins memories without another owner. */
 static void
 unpin_unused (gpointer user_data)
 {

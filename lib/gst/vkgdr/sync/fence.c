@@ -99,22 +99,9 @@ gst_vkgdr_fence_new_lost (GstVkgdrContext *context)
 GstVkgdrFence *
 gst_vkgdr_stream_record (GstVkgdrStream *stream, GError **error)
 {
-  GstVkgdrLaunch *launch, *next;
-  GstVkgdrFence *fence;
-
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
 
-  /* Taken before the fence is recorded: other threads may launch meanwhile. */
-  GST_OBJECT_LOCK (stream);
-  next = g_steal_pointer (&stream->open);
-  GST_OBJECT_UNLOCK (stream);
-  fence = record (stream->context, stream->handle, FALSE, stream, error);
-  while ((launch = next)) {
-    next = launch->next;
-    launch->end = fence ? gst_vkgdr_fence_ref (fence) : NULL;
-    g_atomic_int_set (&launch->is_closed, TRUE);
-  }
-  return fence;
+  return record (stream->context, stream->handle, FALSE, stream, error);
 }
 
 /* --- references -----------------------------------------------------------

@@ -27,7 +27,7 @@ static GQueue launches; /* of GstVkgdrLaunch, in the order of their launch */
 static guint n_reports; /* streams that are being made to fail */
 static GCond reported;  /* one of them has failed */
 static guint pass;      /* over the launches */
-static GQuark scheduled_quark; /* on contexts: the reclaim thread will check */
+static GQuark scheduled_quark; /* on contexts: a timer will check */
 
 /* Returns "kernel "a" of x", which the caller frees. */
 static gchar *
@@ -110,15 +110,14 @@ is_overdue_locked (GstVkgdrLaunch *launch)
                 > (gint64) launch->limit * G_TIME_SPAN_MILLISECOND;
 }
 
-/* Whether the kernel has ended. If no fence could be recorded behind it, that
- * is not known, and it is not watched any longer. */
+/* Whether the kernel has ended, or failed. */
 static gboolean
 has_ended_locked (GstVkgdrLaunch *launch, GstVkgdrFenceState *state)
 {
-  *state = GST_VKGDR_FENCE_PENDING;
-  if (g_atomic_int_get (&launch->is_closed))
-    *state = launch->end ? gst_vkgdr_fence_get_state (launch->end, NULL)
-                         : GST_VKGDR_FENCE_REACHED;
+  GstVkgdrFence *end = g_atomic_pointer_get (&launch->end);
+
+  *state =
+      end ? gst_vkgdr_fence_get_state (end, NULL) : GST_VKGDR_FENCE_PENDING;
   return *state != GST_VKGDR_FENCE_PENDING;
 }
 
@@ -215,64 +214,37 @@ gst_vkgdr_launch_check_all (void)
   g_mutex_unlock (&lock);
 }
 
-/* --- in the reclaim thread -------------------------------------------------
+/* --- the timer -------------------------------------------------------------
  */
 
-/* Returns references to the streams of @context with a launch behind which no
- * fence was recorded, because its kernel uses no memory of this library. NULL
- * if @context has no launches. */
-static GPtrArray *
-find_streams_locked (GstVkgdrContext *context)
+static gboolean
+has_launches_locked (GstVkgdrContext *context)
 {
-  GPtrArray *streams = NULL;
   GList *link;
 
-  for (link = launches.head; link; link = link->next) {
-    GstVkgdrStream *stream = ((GstVkgdrLaunch *) link->data)->stream;
-
-    if (stream->context != context)
-      continue;
-    if (!streams)
-      streams = g_ptr_array_new_with_free_func (gst_object_unref);
-    GST_OBJECT_LOCK (stream);
-    if (stream->open && !g_ptr_array_find (streams, stream, NULL))
-      g_ptr_array_add (streams, gst_object_ref (stream));
-    GST_OBJECT_UNLOCK (stream);
-  }
-  return streams;
+  for (link = launches.head; link; link = link->next)
+    if (((GstVkgdrLaunch *) link->data)->stream->context == context)
+      return TRUE;
+  return FALSE;
 }
 
 static void schedule_locked (GstVkgdrContext *context);
 
 static void
-record (gpointer stream, gpointer user_data)
-{
-  GstVkgdrFence *fence = gst_vkgdr_stream_record (stream, NULL);
-
-  g_clear_pointer (&fence, gst_vkgdr_fence_unref);
-}
-
-static void
 check (gpointer user_data)
 {
   GstVkgdrContext *context = user_data;
-  GPtrArray *streams;
 
   gst_vkgdr_launch_check_all ();
   g_mutex_lock (&lock);
   g_object_set_qdata (G_OBJECT (context), scheduled_quark, NULL);
-  streams = find_streams_locked (context);
-  if (streams)
+  if (has_launches_locked (context))
     schedule_locked (context);
   g_mutex_unlock (&lock);
-  if (streams) {
-    g_ptr_array_foreach (streams, record, NULL);
-    g_ptr_array_unref (streams);
-  }
   gst_vkgdr_context_unref_in_background (context);
 }
 
-/* Makes sure that the reclaim thread checks the launches of @context, as long
+/* Makes sure that a timer checks the launches of @context, as long
  * as there are any. Without a thread, the next launch tries again. */
 static void
 schedule_locked (GstVkgdrContext *context)
@@ -338,11 +310,11 @@ gst_vkgdr_launch_begin (
 void
 gst_vkgdr_launch_end (GstVkgdrLaunch *launch, gboolean ok)
 {
-  if (ok) {
-    GST_OBJECT_LOCK (launch->stream);
-    launch->next = launch->stream->open;
-    launch->stream->open = launch;
-    GST_OBJECT_UNLOCK (launch->stream);
+  GstVkgdrFence *end =
+      ok ? gst_vkgdr_stream_record (launch->stream, NULL) : NULL;
+
+  if (end) {
+    g_atomic_pointer_set (&launch->end, end);
     return;
   }
   g_mutex_lock (&lock);

@@ -29,7 +29,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_reclaim_debug);
 #define CALL_MAX_WAIT (20 * G_TIME_SPAN_SECOND)
 
 typedef struct {
-  GstVkgdrContext *context; /* NULL if the task does not keep it */
+  GstVkgdrContext *context; /* NULL: a task of a timer */
   GPtrArray *fences;        /* or NULL */
   gint64 due;               /* monotonic time, or 0: at once */
   gboolean is_settled;      /* `fences` covers all work of the CUDA context */
@@ -37,10 +37,11 @@ typedef struct {
   gpointer data;
 } Task;
 
-/* The thread of a CUDA context. Exists while the thread runs. Protected by the
+/* A thread of a CUDA context. Exists while the thread runs. Protected by the
  * lock of `all`. */
 typedef struct {
   GstVkgdrHealth *health; /* of the CUDA context; a reference */
+  gboolean is_timer;      /* its tasks only have to be due */
   GQueue tasks;           /* of Task, due or waiting for fences */
   guint n_waiting;        /* tasks that drain () and the end wait for */
 } Reclaimer;
@@ -57,7 +58,7 @@ static struct {
 } all;
 
 static Reclaimer *
-find_locked (GstVkgdrContext *context)
+find_locked (GstVkgdrContext *context, gboolean is_timer)
 {
   const GstVkgdrHealth *health = gst_vkgdr_context_get_health (context);
   guint i;
@@ -65,7 +66,7 @@ find_locked (GstVkgdrContext *context)
   for (i = 0; all.running && i < all.running->len; i++) {
     Reclaimer *self = g_ptr_array_index (all.running, i);
 
-    if (self->health == health)
+    if (self->health == health && self->is_timer == is_timer)
       return self;
   }
   return NULL;
@@ -175,7 +176,7 @@ run_tasks_locked (Reclaimer *self)
 
   for (; n > 0 && !has_to_end_locked (self); n--) {
     Task *task = g_queue_pop_head (&self->tasks);
-    gboolean is_waited_for = task->context != NULL, done;
+    gboolean done;
 
     g_mutex_unlock (&all.lock);
     done = can_run (task);
@@ -187,7 +188,7 @@ run_tasks_locked (Reclaimer *self)
       continue;
     }
     any = TRUE;
-    if (is_waited_for)
+    if (!self->is_timer)
       self->n_waiting--;
     g_cond_broadcast (&all.changed);
   }
@@ -303,20 +304,22 @@ prepare_end_locked (void)
 /* --- for other files -------------------------------------------------------
  */
 
-/* Returns the thread of @context, or NULL if none can be created. During the
+/* Returns a thread of @context, or NULL if none can be created. During the
  * end, no new threads are created. An existing thread goes on, and the end
  * waits for it, since freeing one object may free others. */
 static Reclaimer *
-ensure_thread_locked (GstVkgdrContext *context)
+ensure_thread_locked (GstVkgdrContext *context, gboolean is_timer)
 {
-  Reclaimer *self = find_locked (context);
+  Reclaimer *self = find_locked (context, is_timer);
   GThread *thread;
 
   if (self || g_atomic_int_get (&all.is_over))
     return self;
   prepare_end_locked ();
   self = g_new0 (Reclaimer, 1);
-  thread = g_thread_try_new ("vkgdr-reclaim", run, self, NULL);
+  self->is_timer = is_timer;
+  thread = g_thread_try_new (
+      is_timer ? "vkgdr-timer" : "vkgdr-reclaim", run, self, NULL);
   if (!thread) {
     GST_WARNING ("cannot create a thread: memory of the device is not freed");
     g_free (self);
@@ -336,10 +339,10 @@ push (GstVkgdrContext *context, Task *task)
   Reclaimer *self;
 
   g_mutex_lock (&all.lock);
-  self = ensure_thread_locked (context);
+  self = ensure_thread_locked (context, !task->context);
   if (self) {
     g_queue_push_tail (&self->tasks, task);
-    if (task->context)
+    if (!self->is_timer)
       self->n_waiting++;
     g_cond_broadcast (&all.changed);
   } else if (task->context) {
@@ -385,7 +388,7 @@ gst_vkgdr_reclaim_later (
 static gboolean
 is_waiting_locked (GstVkgdrContext *context)
 {
-  const Reclaimer *self = find_locked (context);
+  const Reclaimer *self = find_locked (context, FALSE);
 
   return self && self->n_waiting > 0;
 }

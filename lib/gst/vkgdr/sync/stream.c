@@ -205,9 +205,8 @@ gst_vkgdr_stream_get_handle (GstVkgdrStream *stream)
  * Sets the limit for the time of each kernel that gst_vkgdr_kernel_run()
  * launches on the stream from now on. The time begins when all earlier work of
  * the stream is done, and all fences that the stream waits for are reached. So
- * neither a long queue of short kernels nor other work on the device counts. It
- * ends with the next fence of the stream, which gst_vkgdr_stream_record() and
- * gst_vkgdr_memory_end_access() record. A new stream has no limit.
+ * neither a long queue of short kernels nor other work on the device counts. A
+ * new stream has no limit.
  *
  * Since: 0.1
  */

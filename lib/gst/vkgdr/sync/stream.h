@@ -24,9 +24,6 @@ struct _GstVkgdrStream {
   gint failed;         /* `error` is set; atomic */
   guint pass;          /* under the lock of the launches */
 
-  /* Launches whose kernel is queued, and behind which no fence has been
-   * recorded yet; linked by `next`; under the object lock. */
-  GstVkgdrLaunch *open;
   GError *error; /* why it failed, or NULL; under the object lock */
 };
 
@@ -36,9 +33,7 @@ struct _GstVkgdrLaunch {
   const gchar *kernel;    /* interned */
   guint limit;            /* milliseconds, or 0 */
   GstVkgdrFence *begin;   /* in front of the kernel; NULL without a limit */
-  GstVkgdrFence *end;     /* behind it; NULL if it could not be recorded */
-  gint is_closed;         /* `end` is final; atomic */
-  GstVkgdrLaunch *next;   /* in the stream's open launches */
+  GstVkgdrFence *end;     /* behind it; NULL while it is being queued; atomic */
 
   /* Under the lock of the launches: */
   gint64 since;         /* when it was first seen to be able to run, or 0 */

@@ -82,8 +82,7 @@ gboolean gst_vkgdr_fence_precede (GstVkgdrFence *fence,
  * reached, and ends with the fence behind it. A kernel that exceeds its limit
  * makes its own stream fail. Other streams, allocations and frees go on.
  *
- * There is one list of all launches. The reclaim threads check it from time to
- * time.
+ * There is one list of all launches, which timers check.
  */
 
 typedef struct _GstVkgdrLaunch GstVkgdrLaunch;
@@ -97,8 +96,8 @@ typedef struct _GstVkgdrLaunch GstVkgdrLaunch;
 GstVkgdrLaunch *gst_vkgdr_launch_begin (
     GstVkgdrStream *stream, const gchar *kernel, GError **error);
 
-/* @ok: whether the kernel was queued. If so, its time ends with the next fence
- * that is recorded on the stream. */
+/* @ok: whether the kernel was queued. If so, records the fence behind it. If
+ * that fails, it is unknown when the kernel ends, and it is not watched. */
 void gst_vkgdr_launch_end (GstVkgdrLaunch *launch, gboolean ok);
 
 /* Checks all launches now: forgets those that have ended, and makes streams
@@ -200,9 +199,10 @@ gboolean gst_vkgdr_order_is_idle (GstVkgdrOrder *order);
  * The driver frees memory, unpins memory and unloads modules only when no
  * kernel of the CUDA context runs: the call blocks until then. Neither a
  * streaming thread nor a change of state should wait for kernels. So each
- * CUDA context has a thread for such calls.
+ * CUDA context has a thread for such calls, and another one for timers, which
+ * find the kernel that such a call waits for.
  *
- * The thread is created on demand, and ends after some time without work. So it
+ * A thread is created on demand, and ends after some time without work. So it
  * may be alive when the last pipeline is gone. gst_deinit () frees data that
  * every use of a GstObject needs, and the exit handlers of the drivers free
  * data that every driver call needs. So all these threads are ended before
@@ -225,8 +225,10 @@ gboolean gst_vkgdr_order_is_idle (GstVkgdrOrder *order);
 void gst_vkgdr_reclaim (GstVkgdrContext *context, GPtrArray *fences,
     GDestroyNotify func, gpointer data);
 
-/* Calls @func with @data in the reclaim thread after @delay microseconds,
- * without keeping @context alive: @func must own references to what it uses.
+/* Calls @func with @data in the timer thread after @delay microseconds,
+ * without keeping @context alive: @func must own references to what it uses. It
+ * must not queue work, nor wait for the device: while another thread frees
+ * memory, the driver may block a call that queues work until a kernel ends.
  * Returns FALSE if no thread can be created; then @func is not called. */
 gboolean gst_vkgdr_reclaim_later (
     GstVkgdrContext *context, gint64 delay, GDestroyNotify func, gpointer data);
