@@ -24,7 +24,8 @@
 #define NO_WINDOW(what) \
   "'window-size': <@ms nothing>, 'has-window': <false>, 'reason': <'why'>," \
   " 'remedy': <'of libvkgdr'>, 'obstacle': <'" what "'>"
-#define NO_CUDA "'obstacle': <@ms nothing>"
+#define FULL "'window-free': <int64 0x6400000>"
+#define NO_CUDA "'obstacle': <@ms nothing>, 'trial': <@ms nothing>"
 #define NO_KERNEL_DRIVER "'nvidia-kernel-driver': <false>"
 #define NO_CONTEXT "'trial': <'no-context'>"
 #define EXCLUSIVE "'compute-mode': <'exclusive-process'>"
@@ -46,9 +47,14 @@ static const struct {
   { "'window-size': <int64 0x200000000>",
       "limited: small-window | *8 GiB* | *Resizable BAR*" },
   { "'window-size': <int64 0x5c0000000>", "ready: | *23 GiB* | " },
-  { "'window-free': <int64 0x6400000>",
+  { FULL,
       "limited: full-window | *only 100 MiB of the window* | *nvidia-smi*" },
   { "'window-free': <int64 0x40000000>", "ready: | * | " },
+  { FULL ", 'obstacle': <'window-memory'>, 'reason': <'why: enlarge it'>",
+      "limited: window-memory full-window | *(staged): not even*; only * | end "
+      "other programs that use the GPU (nvidia-smi lists them)" },
+  { "'window-size': <int64 0x10000000>, 'VKGDR_DEBUG': <'bar=256M'>",
+      "limited: small-window simulated | * | unset VKGDR_DEBUG" },
   { NO_WINDOW ("vulkan-device"),
       "limited: vulkan-device | *a transfer (staged): why | of libvkgdr" },
   { NO_WINDOW ("vulkan-device") ", 'name': <'NVIDIA A100 MIG 1g.5gb'>",
@@ -60,6 +66,8 @@ static const struct {
       "unusable: compute-mode | *forbids* | *-c DEFAULT" },
   { NO_CONTEXT ", " EXCLUSIVE,
       "unusable: compute-mode | *another process* | *-c DEFAULT" },
+  { NO_CONTEXT ", 'compute-mode': <'unknown'>",
+      "unusable: no-context | not usable: CUDA makes no context on it | *" },
   /* CUDA's driver */
   { NO_CUDA ", 'container': <true>",
       "unusable: cuda-driver | *no CUDA driver* | start the container with*" },

@@ -48,7 +48,11 @@ SIMULATED = [
      " *SOFTCUDA_CXX* | None", "SOFTCUDA_CXX=/nonexistent/c++"),
     # without a window, or without room in it
     ({"VKGDR_DEBUG": "no-window"}, "limited: software no-window simulated | *(staged)* |"
-     " *Resizable BAR* | *device-local and host-visible*", "has-window         no"),
+     " *unset VKGDR_DRIVER; unset VKGDR_DEBUG | *device-local and host-visible*",
+     "has-window         no"),
+    ({"VKGDR_DEBUG": "bar=1K"}, "limited: software window-memory simulated | *(staged): not even* |"
+     " *unset VKGDR_DRIVER; unset VKGDR_DEBUG | *the window has 1024 bytes*",
+     "window-size        1 KiB\n"),
     ({"VK_DRIVER_FILES": NOWHERE, "VK_ICD_FILENAMES": NOWHERE}, "limited: software vulkan-driver |"
      " *(staged)* | *VK_DRIVER_FILES* | *", f"VK_DRIVER_FILES={NOWHERE}"),
     ({"VKGDR_VULKAN_LIBRARY": LIBRARY}, "limited: software vulkan-loader | *(staged)* |"
@@ -56,8 +60,8 @@ SIMULATED = [
     ({"VKGDR_DEBUG": "no-vulkan"}, "limited: software vulkan-loader simulated | *(staged)* |"
      " *unset VKGDR_DRIVER; unset VKGDR_DEBUG | *", ""),
     ({"SOFTCUDA_FAIL": "cuImportExternalMemory:1+:CUDA_ERROR_NOT_SUPPORTED"},
-     "limited: software window-memory | *(staged): cuImportExternalMemory failed* | *nvidia-smi* |"
-     " *CUDA_ERROR_NOT_SUPPORTED*", "has-window         yes"),
+     "limited: software window-memory | *(staged): not even* | *unset VKGDR_DRIVER;"
+     " cuImportExternalMemory failed* | *CUDA_ERROR_NOT_SUPPORTED*", "has-window         yes"),
     # not usable
     ({"SOFTCUDA_FAIL": "cuImportExternalMemory:1+,cuMemAlloc:1+"},
      "unusable: software no-memory | * | *nvidia-smi* | *CUDA_ERROR_UNKNOWN*", ""),

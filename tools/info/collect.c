@@ -312,8 +312,8 @@ add_cuda (JsonObject *facts, gint ordinal, gboolean software)
   cu->cuDeviceTotalMem (&memory, ordinal);
   set (facts, "memory-size", "mt", memory > 0, (guint64) memory);
   set_text (facts, "compute-mode",
-      mode < (int) G_N_ELEMENTS (compute_modes) ? compute_modes[mode]
-                                                : "unknown");
+      (guint) mode < G_N_ELEMENTS (compute_modes) ? compute_modes[mode]
+                                                  : "unknown");
   take_text (facts, "compute-capability",
       major > 0 && !software ? g_strdup_printf ("%d.%d", major, minor) : NULL);
 }
@@ -328,7 +328,7 @@ collect_device (gint ordinal, JsonObject *report)
   vkgdr_obstacle obstacle = vkgdr_probe (ordinal, &info);
   gboolean staged = obstacle >= VKGDR_OBSTACLE_VULKAN_LOADER;
   const gchar *trial = "none";
-  gboolean passed;
+  JsonObject *verdict;
 
   json_array_add_object_element (
       json_object_get_array_member (report, "devices"), facts);
@@ -339,15 +339,15 @@ collect_device (gint ordinal, JsonObject *report)
   set_text (probe, "obstacle", obstacles[obstacle]);
   if (obstacle == VKGDR_OBSTACLE_NONE || staged)
     trial = try_device (ordinal, facts, probe);
-  passed = strcmp (trial, "passed") == 0;
   add_info (facts, &info);
   add_cuda (facts, ordinal, info.software);
   add_window (facts, &info, staged);
   set_text (probe, "trial", trial);
-  json_object_set_object_member (
-      facts, "verdict", info_judge (report, facts, probe));
+  verdict = info_judge (report, facts, probe);
+  json_object_set_object_member (facts, "verdict", verdict);
   json_object_unref (probe);
-  return passed;
+  return strcmp (json_object_get_string_member (verdict, "level"), "unusable")
+         != 0;
 }
 
 JsonObject *

@@ -2,10 +2,10 @@
  *
  * verdict.c: whether a device can be used, or why not and what to do
  *
- * One table says which facts are a finding, another one which remedy belongs to
- * it if that depends on the machine. Errors of the libraries have remedies of
- * their own. Calls no driver. So a test can use the report of a device that the
- * machine does not have.
+ * A device can be used if the trial with it passed. One table says which facts
+ * are a finding, another one which remedy belongs to it if that depends on the
+ * machine. Errors of the libraries have remedies of their own. Calls no driver.
+ * So a test can use the report of a device that the machine does not have.
  */
 
 #include <string.h>
@@ -22,69 +22,65 @@
  * {NAME} is the text of a fact, or the first remedy of this name that
  * applies. */
 typedef struct {
-  const gchar *id;
-  gboolean is_fatal;
-  const gchar *when;
-  const gchar *text;
-  const gchar *remedy;
+  const gchar *id, *when, *text, *remedy;
 } Finding;
 
 #define READY \
   "ready: the CPU writes directly into {window-size} of the GPU's memory"
-#define SOFTWARE \
-  "it is a software device, for development only: no GPU is in use"
+#define STAGED "what is written takes a transfer (staged)"
 #define ALLOW "sudo nvidia-smi -i {pci-address} -c DEFAULT"
 #define END_PROGRAMS \
   "end other programs that use the GPU (nvidia-smi lists them)"
-#define NEWER_DRIVER ", and install a newer driver if there are none"
 
 static const Finding findings[] = {
-  { "cuda-driver", TRUE, "!obstacle", "there is no CUDA driver with a device",
+  { "cuda-driver", "!obstacle", "there is no CUDA driver with a device",
       "{get-driver}" },
-  { "software", FALSE, "software why-software", SOFTWARE,
-      "if there is an NVIDIA GPU, {get-cuda}" },
-  { "software", FALSE, "software !why-software", SOFTWARE,
-      "if there is an NVIDIA GPU, unset VKGDR_DRIVER" },
-  { "cuda-device", TRUE, "obstacle=cuda-device", "CUDA does not give it out",
+  { "software", "software",
+      "it is a software device, for development only: no GPU is in use",
+      "if there is an NVIDIA GPU, {use-gpu}" },
+  { "cuda-device", "obstacle=cuda-device", "CUDA does not give it out",
       "see whether nvidia-smi lists the GPU, and dmesg whether it is lost" },
-  { "{obstacle}", TRUE, "trial=none !obstacle=cuda-device",
-      "it cannot be opened", "{error}" },
-  { "{obstacle}", FALSE, "reason",
-      "what is written takes a transfer (staged): {reason}", "{get-window}" },
+  { "{obstacle}", "trial=none !obstacle=cuda-device", "it cannot be opened",
+      "{error}" },
+  { "{obstacle}", "reason !obstacle=window-memory", STAGED ": {reason}",
+      "{get-window}" },
+  { "window-memory", "obstacle=window-memory",
+      STAGED ": not even a little memory can be had in the window",
+      "{get-window}" },
 
-  { "compute-mode", TRUE, "trial=no-context compute-mode=exclusive-process",
+  { "compute-mode", "trial=no-context compute-mode=exclusive-process",
       "another process has it, and its compute mode is exclusive",
       "allow it: " ALLOW },
-  { "compute-mode", TRUE, "trial=no-context compute-mode=prohibited",
+  { "compute-mode", "trial=no-context compute-mode=prohibited",
       "its compute mode forbids CUDA", "allow it: " ALLOW },
-  { "no-context", TRUE, "trial=no-context compute-mode=default",
+  { "no-context",
+      "trial=no-context !compute-mode=exclusive-process "
+      "!compute-mode=prohibited",
       "CUDA makes no context on it",
       "see with nvidia-smi whether its memory is full, and with dmesg whether "
       "it is lost" },
-  { "no-memory", TRUE, "trial=no-memory", "not even a little memory can be had",
-      END_PROGRAMS NEWER_DRIVER },
-  { "wrong-bytes", TRUE, "trial=wrong-bytes",
-      "it does not see what the CPU writes",
+  { "no-memory", "trial=no-memory", "not even a little memory can be had",
+      END_PROGRAMS ", and install a newer driver if there are none" },
+  { "wrong-bytes", "trial=wrong-bytes", "it does not see what the CPU writes",
       "install another version of the driver, and see in dmesg whether the GPU "
       "is lost" },
-  { "compute-mode", FALSE, "trial=passed compute-mode=exclusive-process",
+  { "compute-mode", "trial=passed compute-mode=exclusive-process",
       "its compute mode lets only one process use it at a time",
       "for several: " ALLOW },
-  { "small-window", FALSE, "trial=passed small",
+  { "small-window", "trial=passed small !software",
       "the window has just {window-size} of the GPU's {memory-size}, and what "
       "does not fit takes a transfer (staged)",
-      "enable Resizable BAR and Above 4G decoding in the firmware" },
-  { "full-window", FALSE, "trial=passed full",
+      "{resize-window}" },
+  { "full-window", "trial=passed full",
       "only {window-free} of the window is free", END_PROGRAMS },
-  { "non-coherent", FALSE, "trial=passed has-window !coherent",
+  { "non-coherent", "trial=passed has-window !coherent",
       "the window is not coherent, so each write is flushed", "" },
-  { "no-compiler", FALSE, "trial=passed compiler-error",
+  { "no-compiler", "trial=passed compiler-error",
       "kernels in CUDA source cannot be compiled", "{compiler-error}" },
-  { "no-compiler", FALSE,
-      "trial=passed software !compiler-error !host-compiler",
+  { "no-compiler", "trial=passed software !compiler-error !host-compiler",
       "kernels, the built-in effects among them, cannot be compiled",
       "install a C++ compiler (Debian: g++), or let SOFTCUDA_CXX name one" },
-  { "simulated", FALSE, "obstacle !obstacle=settings VKGDR_DEBUG",
+  { "simulated", "obstacle !obstacle=settings VKGDR_DEBUG",
       "VKGDR_DEBUG={VKGDR_DEBUG} makes it look worse than it is",
       "unset VKGDR_DEBUG" },
 };
@@ -100,6 +96,8 @@ static const struct {
       "{get-cuda}; without a GPU, unset VKGDR_DRIVER for the software device" },
   { "get-driver", "VKGDR_DRIVER !VKGDR_DRIVER=auto", "{driver-error}" },
   { "get-driver", "", "{get-cuda}" },
+  { "use-gpu", "!why-software", "unset VKGDR_DRIVER" },
+  { "use-gpu", "", "{get-cuda}" },
   /* If the kernel has no driver, this setting is not the cause. */
   { "get-cuda", "nvidia-kernel-driver CUDA_VISIBLE_DEVICES",
       "unset CUDA_VISIBLE_DEVICES (it is \"{CUDA_VISIBLE_DEVICES}\"), or let "
@@ -115,15 +113,20 @@ static const struct {
       "install NVIDIA's driver (Debian: nvidia-driver), and see that "
       "nvidia-smi lists the GPU" },
 
-  { "get-window", "VKGDR_DEBUG=no-vulkan",
-      "" }, /* "simulated" has the remedy */
+  { "resize-window", "!VKGDR_DEBUG=bar",
+      "enable Resizable BAR and Above 4G decoding in the firmware" },
+
+  /* "simulated" and "full-window" have the remedy. */
+  { "get-window", "VKGDR_DEBUG=no-", "" },
+  { "get-window", "obstacle=window-memory VKGDR_DEBUG=bar", "" },
+  { "get-window", "obstacle=window-memory full", "" },
   { "get-window", "obstacle=vulkan-loader VKGDR_VULKAN_LIBRARY",
       "unset VKGDR_VULKAN_LIBRARY (it is \"{VKGDR_VULKAN_LIBRARY}\"), or let "
       "it name a Vulkan loader of version 1.1 or newer" },
   { "get-window", "obstacle=vulkan-device name=MIG",
       "use a GPU that is not divided (nvidia-smi -mig 0): NVIDIA's Vulkan does "
       "not serve MIG instances of this one" },
-  { "get-window", "obstacle=window-memory", END_PROGRAMS NEWER_DRIVER },
+  { "get-window", "obstacle=window-memory", "{reason}" },
   { "get-window", "", "{remedy}" },
 };
 
@@ -176,7 +179,7 @@ applies (Facts facts, const gchar *when)
 
 /* Adds facts that follow from others. */
 static void
-derive (Facts facts, JsonObject *device, JsonObject *probe)
+derive (JsonObject *device, JsonObject *probe)
 {
   gint64 size =
       json_object_get_int_member_with_default (device, "window-size", 0);
@@ -185,8 +188,8 @@ derive (Facts facts, JsonObject *device, JsonObject *probe)
   gint64 memory =
       json_object_get_int_member_with_default (device, "memory-size", 0);
 
-  json_object_set_boolean_member (probe, "small",
-      size > 0 && size < memory / 2 && applies (facts, "!software"));
+  json_object_set_boolean_member (
+      probe, "small", size > 0 && size < memory / 2);
   json_object_set_boolean_member (
       probe, "full", size > 0 && left < size / 16 && left < LITTLE_FREE);
 }
@@ -240,11 +243,11 @@ info_judge (JsonObject *report, JsonObject *device, JsonObject *probe)
   GString *text = g_string_new (NULL), *remedy = g_string_new (NULL);
   JsonObject *verdict = json_object_new ();
   JsonArray *found = json_array_new ();
-  gboolean is_fatal = FALSE;
+  gboolean passed = applies (facts, "trial=passed");
   const Finding *row;
 
   if (device)
-    derive (facts, device, probe);
+    derive (device, probe);
   for (row = findings; row < findings + G_N_ELEMENTS (findings); row++)
     if (applies (facts, row->when)) {
       JsonObject *finding = json_object_new ();
@@ -253,16 +256,15 @@ info_judge (JsonObject *report, JsonObject *device, JsonObject *probe)
       put (facts, finding, "text", row->text, text);
       put (facts, finding, "remedy", row->remedy, remedy);
       json_array_add_object_element (found, finding);
-      is_fatal |= row->is_fatal;
     }
   json_object_set_string_member (verdict, "level",
-      is_fatal    ? "unusable"
+      !passed     ? "unusable"
       : text->len ? "limited"
                   : "ready");
-  if (text->len > 0)
-    g_string_prepend (text, is_fatal ? "not usable: " : "works, but ");
-  else
+  if (passed && text->len == 0)
     expand (facts, READY, text);
+  else
+    g_string_prepend (text, passed ? "works, but " : "not usable: ");
   json_object_set_string_member (verdict, "text", text->str);
   json_object_set_string_member (
       verdict, "remedy", remedy->len ? remedy->str : NULL);
