@@ -40,12 +40,10 @@ static const struct {
       "ready: | ready: the CPU writes directly into 24 GiB of the GPU's memory "
       "| " },
   /* the window */
-  { "'window-size': <int64 0xf600000>",
-      "limited: small-window | works, but the window has just 246 MiB of the "
+  { "'window-size': <int64 0x200000000>",
+      "limited: small-window | works, but the window has just 8 GiB of the "
       "GPU's 24 GiB, and what does not fit takes a transfer (staged) | enable "
       "Resizable BAR and Above 4G decoding in the firmware" },
-  { "'window-size': <int64 0x200000000>",
-      "limited: small-window | *8 GiB* | *Resizable BAR*" },
   { "'window-size': <int64 0x5c0000000>", "ready: | *23 GiB* | " },
   { FULL,
       "limited: full-window | *only 100 MiB of the window* | *nvidia-smi*" },

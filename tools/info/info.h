@@ -20,8 +20,9 @@ JsonObject *info_collect (gboolean *usable);
  * that is NULL because there is no device, of @report. @probe has what was
  * found about the device beside its facts: "obstacle" (why it has no window, or
  * cannot be opened), "trial" (the result of one with a small allocation) and,
- * if elements get no memory in the window, "reason" and "remedy" (libvkgdr's).
- * More is added to it. Calls no driver. */
+ * if elements get no memory in the window, "reason" and "remedy" (libvkgdr's;
+ * the reason of "window-memory" contains the remedy). More is added to it.
+ * Calls no driver. */
 JsonObject *info_judge (
     JsonObject *report, JsonObject *device, JsonObject *probe);
 

@@ -16,15 +16,6 @@
  * the window, is free. This is room for a few frames. */
 #define LITTLE_FREE ((gint64) 256 << 20)
 
-/* A row is a finding if all facts in @when are true. A fact is a member of the
- * report, of the device or of the settings. NAME is true if it is neither null
- * nor false, !NAME if it is, and NAME=TEXT if its text contains this. In texts,
- * {NAME} is the text of a fact, or the first remedy of this name that
- * applies. */
-typedef struct {
-  const gchar *id, *when, *text, *remedy;
-} Finding;
-
 #define READY \
   "ready: the CPU writes directly into {window-size} of the GPU's memory"
 #define STAGED "what is written takes a transfer (staged)"
@@ -32,7 +23,14 @@ typedef struct {
 #define END_PROGRAMS \
   "end other programs that use the GPU (nvidia-smi lists them)"
 
-static const Finding findings[] = {
+/* A row is a finding if all facts in @when are true. A fact is a member of the
+ * report, of the device or of the settings. NAME is true if it is neither null
+ * nor false, !NAME if it is, and NAME=TEXT if its text contains this. In texts,
+ * {NAME} is the text of a fact, or the first remedy of this name that
+ * applies. */
+static const struct {
+  const gchar *id, *when, *text, *remedy;
+} findings[] = {
   { "cuda-driver", "!obstacle", "there is no CUDA driver with a device",
       "{get-driver}" },
   { "software", "software",
@@ -244,17 +242,17 @@ info_judge (JsonObject *report, JsonObject *device, JsonObject *probe)
   JsonObject *verdict = json_object_new ();
   JsonArray *found = json_array_new ();
   gboolean passed = applies (facts, "trial=passed");
-  const Finding *row;
+  guint i;
 
   if (device)
     derive (device, probe);
-  for (row = findings; row < findings + G_N_ELEMENTS (findings); row++)
-    if (applies (facts, row->when)) {
+  for (i = 0; i < G_N_ELEMENTS (findings); i++)
+    if (applies (facts, findings[i].when)) {
       JsonObject *finding = json_object_new ();
 
-      put (facts, finding, "id", row->id, NULL);
-      put (facts, finding, "text", row->text, text);
-      put (facts, finding, "remedy", row->remedy, remedy);
+      put (facts, finding, "id", findings[i].id, NULL);
+      put (facts, finding, "text", findings[i].text, text);
+      put (facts, finding, "remedy", findings[i].remedy, remedy);
       json_array_add_object_element (found, finding);
     }
   json_object_set_string_member (verdict, "level",
