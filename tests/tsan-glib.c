@@ -69,31 +69,17 @@ find (gpointer *cache, const gchar *library, const gchar *name)
 
 /* --- locks --------------------------------------------------------------- */
 
-#define LOCKS(function, Type) \
-  void (function) (Type * lock) \
-  { \
-    REAL (GLIB, function) (lock); \
-    acquire (lock); \
-  }
-
-#define UNLOCKS(function, Type) \
-  void (function) (Type * lock) \
-  { \
-    release (lock); \
-    REAL (GLIB, function) (lock); \
-  }
-
 /* The functions of a lock, whose names begin with @name. */
 #define LOCK(name, Type) \
-  LOCKS (name##_lock, Type) \
-  UNLOCKS (name##_unlock, Type) \
-  gboolean (name##_trylock) (Type * lock) \
+  void (name##_lock) (Type * lock) \
   { \
-    gboolean locked = REAL (GLIB, name##_trylock) (lock); \
-\
-    if (locked) \
-      acquire (lock); \
-    return locked; \
+    REAL (GLIB, name##_lock) (lock); \
+    acquire (lock); \
+  } \
+  void (name##_unlock) (Type * lock) \
+  { \
+    release (lock); \
+    REAL (GLIB, name##_unlock) (lock); \
   }
 
 LOCK (g_mutex, GMutex)
@@ -154,43 +140,28 @@ g_once_impl (GOnce *once, GThreadFunc func, gpointer arg)
 
 /* --- queues -------------------------------------------------------------- */
 
-#define QUEUE(library, push, pop, Type) \
-  void (push) (Type * queue, gpointer data) \
+/* GLib locks the mutex of a queue inside the library, where this file does not
+ * see it. So the address of the queue is used instead. */
+void
+g_async_queue_push (GAsyncQueue *queue, gpointer data)
+{
+  release (queue);
+  REAL (GLIB, g_async_queue_push) (queue, data);
+}
+
+#define POP(name, parameters, arguments) \
+  gpointer name parameters \
   { \
-    release (queue); \
-    REAL (library, push) (queue, data); \
-  } \
-\
-  gpointer (pop) (Type * queue) \
-  { \
-    gpointer data = REAL (library, pop) (queue); \
+    gpointer data = REAL (GLIB, name) arguments; \
 \
     if (data) \
       acquire (queue); \
     return data; \
   }
 
-/* GLib locks the mutex of a queue inside the library, where this file does not
- * see it. So the address of the queue is used instead. */
-LOCKS (g_async_queue_lock, GAsyncQueue)
-UNLOCKS (g_async_queue_unlock, GAsyncQueue)
-QUEUE (GLIB, g_async_queue_push, g_async_queue_pop, GAsyncQueue)
-QUEUE (
-    GLIB, g_async_queue_push_unlocked, g_async_queue_pop_unlocked, GAsyncQueue)
-QUEUE (GLIB, g_async_queue_push_front, g_async_queue_try_pop, GAsyncQueue)
-QUEUE (GLIB, g_async_queue_push_front_unlocked, g_async_queue_try_pop_unlocked,
-    GAsyncQueue)
-QUEUE (GSTREAMER, gst_atomic_queue_push, gst_atomic_queue_pop, GstAtomicQueue)
-
-gpointer
-g_async_queue_timeout_pop (GAsyncQueue *queue, guint64 timeout)
-{
-  gpointer data = REAL (GLIB, g_async_queue_timeout_pop) (queue, timeout);
-
-  if (data)
-    acquire (queue);
-  return data;
-}
+POP (g_async_queue_pop, (GAsyncQueue * queue), (queue))
+POP (g_async_queue_try_pop, (GAsyncQueue * queue), (queue))
+POP (g_async_queue_timeout_pop, (GAsyncQueue * queue, guint64 us), (queue, us))
 
 /* The last reference frees what was pushed and never popped. */
 void

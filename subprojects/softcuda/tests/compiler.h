@@ -1,111 +1,66 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * compiler.h: loads softcuda's libnvrtc, and compiles and runs kernels for the
- * tests
+ * compiler.h: compiles and runs kernels for the tests
  */
 
 #ifndef TEST_SOFTCUDA_COMPILER_H
 #define TEST_SOFTCUDA_COMPILER_H
 
 #include "driver.h"
+#include "nvrtc-private.h"
 
-typedef struct nvrtc_program *nvrtcProgram;
-
-enum {
-  INVALID_INPUT = 3,
-  INVALID_OPTION = 5,
-  COMPILATION = 6,
-  NO_COMPILER = 7
-};
-
-static int (*create) (nvrtcProgram *program, const char *source,
-    const char *name, int n, const char *const *headers,
-    const char *const *names);
-static int (*destroy) (nvrtcProgram *program);
-static int (*compile) (nvrtcProgram program, int n, const char *const *options);
-static int (*image_size) (nvrtcProgram program, size_t *size);
-static int (*get_image) (nvrtcProgram program, char *image);
-static int (*log_size) (nvrtcProgram program, size_t *size);
-static int (*get_log) (nvrtcProgram program, char *log);
-static int (*add_expression) (nvrtcProgram program, const char *expression);
-static int (*lowered_name) (
-    nvrtcProgram program, const char *expression, const char **name);
-
-static inline void
-load_compiler (void)
+/* What the two functions give of a program. */
+static inline char *
+take (nvrtcProgram program, nvrtcResult (*get_size) (nvrtcProgram, size_t *),
+    nvrtcResult (*get) (nvrtcProgram, char *), size_t *size)
 {
-  void *library = open_library ("libnvrtc.so.13");
+  char *bytes;
 
-  *(void **) &create = find_symbol (library, "nvrtcCreateProgram");
-  *(void **) &destroy = find_symbol (library, "nvrtcDestroyProgram");
-  *(void **) &compile = find_symbol (library, "nvrtcCompileProgram");
-  *(void **) &image_size = find_symbol (library, "nvrtcGetCUBINSize");
-  *(void **) &get_image = find_symbol (library, "nvrtcGetCUBIN");
-  *(void **) &log_size = find_symbol (library, "nvrtcGetProgramLogSize");
-  *(void **) &get_log = find_symbol (library, "nvrtcGetProgramLog");
-  *(void **) &add_expression = find_symbol (library, "nvrtcAddNameExpression");
-  *(void **) &lowered_name = find_symbol (library, "nvrtcGetLoweredName");
-}
-
-static inline void
-setup (void)
-{
-  load_compiler ();
-  setup_context ();
+  ok (get_size (program, size));
+  bytes = g_malloc (*size);
+  ok (get (program, bytes));
+  return bytes;
 }
 
 static inline char *
 read_log (nvrtcProgram program)
 {
   size_t size;
-  char *log;
+  char *log = take (program, nvrtcGetProgramLogSize, nvrtcGetProgramLog, &size);
 
-  ck_assert_int_eq (log_size (program, &size), 0);
-  log = g_malloc (size);
-  ck_assert_int_eq (get_log (program, log), 0);
   ck_assert_uint_eq (strlen (log) + 1, size);
   return log;
 }
 
+/* Compiles a source, without a warning. Returns the image. */
 static inline char *
-take_image (nvrtcProgram program)
+make_image (const char *source, size_t *size)
 {
-  size_t size;
+  static const char *const options[] = { "--gpu-architecture=sm_90",
+    "--std=c++17", "-default-device" };
+  nvrtcProgram program;
   char *image;
+  g_autofree char *log = NULL;
+  int result;
 
-  ck_assert_int_eq (image_size (program, &size), 0);
-  image = g_malloc (size);
-  ck_assert_int_eq (get_image (program, image), 0);
+  ok (nvrtcCreateProgram (&program, source, "test.cu", 0, NULL, NULL));
+  result = nvrtcCompileProgram (program, 3, options);
+  log = read_log (program);
+  ck_assert_msg (result == 0, "%d: %s", result, log);
+  ck_assert_str_eq (log, "");
+  image = take (program, nvrtcGetCUBINSize, nvrtcGetCUBIN, size);
+  ok (nvrtcDestroyProgram (&program));
   return image;
-}
-
-static inline CUmodule
-load_image (nvrtcProgram program)
-{
-  g_autofree char *image = take_image (program);
-  CUmodule module;
-
-  ok (cu.cuModuleLoadData (&module, image));
-  return module;
 }
 
 static inline CUmodule
 build (const char *source)
 {
-  static const char *const options[] = { "--gpu-architecture=sm_90",
-    "--std=c++17", "-default-device" };
-  nvrtcProgram program;
+  size_t size;
+  g_autofree char *image = make_image (source, &size);
   CUmodule module;
-  g_autofree char *log = NULL;
-  int result;
 
-  ck_assert_int_eq (create (&program, source, "test.cu", 0, NULL, NULL), 0);
-  result = compile (program, 3, options);
-  log = read_log (program);
-  ck_assert_msg (result == 0, "%d: %s", result, log);
-  ck_assert_str_eq (log, "");
-  module = load_image (program);
-  ck_assert_int_eq (destroy (&program), 0);
+  ok (cu.cuModuleLoadData (&module, image));
   return module;
 }
 

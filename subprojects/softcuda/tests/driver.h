@@ -26,9 +26,8 @@ static unsigned long (*count_calls) (const char *name);
 
 #define ok(call) \
   do { \
-    CUresult ok_result = (call); \
-    ck_assert_msg ( \
-        ok_result == CUDA_SUCCESS, "%s: error %d", #call, ok_result); \
+    int ok_result = (call); \
+    ck_assert_msg (ok_result == 0, "%s: error %d", #call, ok_result); \
   } while (0)
 
 #define fails(call, error) ck_assert_int_eq (call, error)
@@ -37,11 +36,11 @@ static unsigned long (*count_calls) (const char *name);
 static inline void *
 open_library (const char *name)
 {
-  char *path = g_build_filename (g_getenv ("SOFTCUDA_DIR"), name, NULL);
+  g_autofree char *path =
+      g_build_filename (g_getenv ("SOFTCUDA_DIR"), name, NULL);
   void *library = dlopen (path, RTLD_NOW | RTLD_LOCAL);
 
   ck_assert_msg (library != NULL, "%s: %s", path, dlerror ());
-  g_free (path);
   return library;
 }
 
@@ -80,16 +79,31 @@ setup_context (void)
   ok (cu.cuCtxPushCurrent (primary));
 }
 
-/* New memory, which the CPU can use at the same address. */
-static inline void *
-zeroed (size_t size)
+static inline CUdeviceptr
+new_memory (size_t size, guint8 value)
 {
   CUdeviceptr pointer;
 
   ok (cu.cuMemAlloc (&pointer, size));
-  ok (cu.cuMemsetD8 (pointer, 0, size));
+  ok (cu.cuMemsetD8 (pointer, value, size));
   ok (cu.cuCtxSynchronize ());
-  return (void *) (uintptr_t) pointer;
+  return pointer;
+}
+
+/* New memory, which the CPU can use at the same address. */
+static inline void *
+zeroed (size_t size)
+{
+  return (void *) (uintptr_t) new_memory (size, 0);
+}
+
+static inline CUstream
+new_stream (unsigned int flags)
+{
+  CUstream stream;
+
+  ok (cu.cuStreamCreate (&stream, flags));
+  return stream;
 }
 
 static inline void

@@ -29,7 +29,7 @@
 #endif
 
 static Suite *test_suite;
-static SFun test_prepare, test_setup, test_teardown;
+static SFun test_setup, test_teardown;
 
 static inline void
 add_test (const TTest *test, int signal, int n)
@@ -39,7 +39,6 @@ add_test (const TTest *test, int signal, int n)
   if (test_suite == NULL)
     test_suite = suite_create ("softcuda");
   suite_add_tcase (test_suite, tc);
-  tcase_add_unchecked_fixture (tc, test_prepare, NULL);
   tcase_add_checked_fixture (tc, test_setup, test_teardown);
   _tcase_add_test (tc, test, signal, 0, 0, n);
 }
@@ -62,17 +61,12 @@ add_test (const TTest *test, int signal, int n)
   static void test_##name (int _i G_GNUC_UNUSED)
 
 /* The functions that run before and after each of the following cases, or
- * NULL. prepare runs in the program's own process, so that the cases share its
- * results. */
-#define FIXTURE(setup, teardown) PREPARED_FIXTURE (NULL, setup, teardown)
-#define PREPARED_FIXTURE(prepare, setup, teardown) \
-  FIXTURE_AT (prepare, setup, teardown, __COUNTER__)
-#define FIXTURE_AT(prepare, setup, teardown, n) \
-  FIXTURE_NAMED (prepare, setup, teardown, n)
-#define FIXTURE_NAMED(prepare, setup, teardown, n) \
+ * NULL */
+#define FIXTURE(setup, teardown) FIXTURE_AT (setup, teardown, __COUNTER__)
+#define FIXTURE_AT(setup, teardown, n) FIXTURE_NAMED (setup, teardown, n)
+#define FIXTURE_NAMED(setup, teardown, n) \
   __attribute__ ((constructor)) static void set_fixture_##n (void) \
   { \
-    test_prepare = prepare; \
     test_setup = setup; \
     test_teardown = teardown; \
   } \

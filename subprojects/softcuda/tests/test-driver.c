@@ -98,20 +98,18 @@ TEST (device)
 
 TEST (every_attribute_has_a_value)
 {
+  /* the width of a grid is 5, and 13 is the clock rate in kHz */
+  static const int expected[][2] = { { 5, 2147483647 }, { 13, 1000000 },
+    { CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024 },
+    { CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9 } };
   int value;
 
   for (int i = 1; i < 140; i++)
     ok (cu.cuDeviceGetAttribute (&value, i, 0));
-  ok (cu.cuDeviceGetAttribute (
-      &value, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 0));
-  ck_assert_int_eq (value, 1024);
-  ok (cu.cuDeviceGetAttribute (&value, 5, 0)); /* the width of a grid */
-  ck_assert_int_eq (value, 2147483647);
-  ok (cu.cuDeviceGetAttribute (&value, 13, 0)); /* kHz */
-  ck_assert_int_eq (value, 1000000);
-  ok (cu.cuDeviceGetAttribute (
-      &value, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0));
-  ck_assert_int_eq (value, 9);
+  for (gsize i = 0; i < G_N_ELEMENTS (expected); i++) {
+    ok (cu.cuDeviceGetAttribute (&value, expected[i][0], 0));
+    ck_assert_int_eq (value, expected[i][1]);
+  }
   invalid (cu.cuDeviceGetAttribute (&value, 0, 0));
   invalid (cu.cuDeviceGetAttribute (&value, 9999, 0));
 }
@@ -308,16 +306,13 @@ TEST (primary_is_counted)
 /* Everything in the context is freed, and the context can be used again. */
 TEST (primary_reset)
 {
-  CUdeviceptr memory;
-  CUstream stream;
-  size_t before, after, total;
+  CUdeviceptr memory = new_memory (1000, 0);
+  CUstream stream = new_stream (0);
+  size_t free_bytes, total;
 
-  ok (cu.cuMemGetInfo (&before, &total));
-  ok (cu.cuMemAlloc (&memory, 1000));
-  ok (cu.cuStreamCreate (&stream, 0));
   ok (cu.cuDevicePrimaryCtxReset (0));
-  ok (cu.cuMemGetInfo (&after, &total));
-  ck_assert_uint_eq (before, after);
+  ok (cu.cuMemGetInfo (&free_bytes, &total));
+  ck_assert_uint_eq (free_bytes, LIMIT);
   invalid (cu.cuMemFree (memory));
   fails (cu.cuStreamQuery (stream), CUDA_ERROR_INVALID_HANDLE);
   ok (cu.cuMemAlloc (&memory, 1000));
@@ -336,11 +331,9 @@ call_with_device (gpointer call)
 TEST (release_waits_for_reset)
 {
   GThread *resetting, *releasing;
-  CUdeviceptr memory;
-  CUstream stream;
+  CUstream stream = new_stream (0);
   Gate gate = GATE;
 
-  ok (cu.cuStreamCreate (&stream, 0));
   ok (cu.cuLaunchHostFunc (stream, gate_wait, &gate));
   resetting =
       g_thread_new ("reset", call_with_device, cu.cuDevicePrimaryCtxReset);
@@ -355,22 +348,21 @@ TEST (release_waits_for_reset)
   ck_assert (!primary_is_active ());
   fails (cu.cuCtxPushCurrent (primary), CUDA_ERROR_INVALID_CONTEXT);
   ok (cu.cuDevicePrimaryCtxRetain (&primary, 0));
-  ok (cu.cuMemAlloc (&memory, 1000));
+  new_memory (1000, 0);
 }
 
 /* The value of a destroyed handle is not used for the next handles, so that it
  * is recognised as invalid. */
 TEST (handles_are_not_used_again_at_once)
 {
-  CUstream stale_stream, stream;
+  CUstream stale_stream = new_stream (0), stream;
   CUevent stale_event, event;
 
-  ok (cu.cuStreamCreate (&stale_stream, 0));
   ok (cu.cuStreamDestroy (stale_stream));
   ok (cu.cuEventCreate (&stale_event, 0));
   ok (cu.cuEventDestroy (stale_event));
   for (int i = 0; i < 50; i++) {
-    ok (cu.cuStreamCreate (&stream, 0));
+    stream = new_stream (0);
     ok (cu.cuEventCreate (&event, 0));
     fails (cu.cuStreamQuery (stale_stream), CUDA_ERROR_INVALID_HANDLE);
     fails (cu.cuEventQuery (stale_event), CUDA_ERROR_INVALID_HANDLE);

@@ -26,27 +26,22 @@
 #define HANDLES_FAULTS !RUNNING_ON_VALGRIND
 #endif
 
-FIXTURE (setup, teardown_context);
+FIXTURE (setup_context, teardown_context);
 
 /* Runs the kernel "stumble". *text becomes the output on stderr. */
 static CUresult
 run_and_listen (CUmodule module, int grid, int block, char **text)
 {
-  FILE *file = tmpfile ();
-  int before = dup (STDERR_FILENO);
+  int file = memfd_create ("stderr", 0), before = dup (STDERR_FILENO);
   void *out = zeroed (4096);
   CUresult result;
 
-  ck_assert (file != NULL && before >= 0);
-  fflush (stderr);
-  dup2 (fileno (file), STDERR_FILENO);
+  dup2 (file, STDERR_FILENO);
   result = run (find (module, "stumble"), grid, block, 0, &out);
-  fflush (stderr);
   dup2 (before, STDERR_FILENO);
-  *text = g_malloc (4096);
-  rewind (file);
-  (*text)[fread (*text, 1, 4095, file)] = '\0';
-  fclose (file);
+  *text = g_malloc0 (4096);
+  ck_assert (pread (file, *text, 4095, 0) >= 0);
+  close (file);
   close (before);
   return result;
 }
@@ -216,7 +211,7 @@ TEST_IF (handlers_are_chained, HANDLES_FAULTS)
   ck_assert (seen.sa_handler == before.sa_handler);
 }
 
-FIXTURE (setup, NULL);
+FIXTURE (setup_context, NULL);
 
 /* As on a GPU, the primary context is lost until the process ends. */
 TEST_IF (primary_context_is_lost, HANDLES_FAULTS)
@@ -246,7 +241,7 @@ TEST_SIGNAL (process_ends_by_its_own_fault, SIGSEGV, 3)
   setrlimit (RLIMIT_CORE, &none);
   signal (SIGBUS, SIG_DFL);
   signal (SIGSEGV, _i == 2 ? SIG_IGN : SIG_DFL);
-  setup ();
+  setup_context ();
   start_waiting ();
   if (_i == 1)
     kill (getpid (), SIGSEGV);

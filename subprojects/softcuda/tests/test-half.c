@@ -11,7 +11,7 @@
 
 #include "compiler.h"
 
-FIXTURE (setup, teardown_context);
+FIXTURE (setup_context, teardown_context);
 
 #define N_HALVES 65536
 

@@ -23,27 +23,16 @@
 static guint8 *image; /* a correct image */
 static size_t image_length;
 
-/* Compiles the image once, for all tests. */
 static void
-make_image (void)
+setup_image (void)
 {
-  nvrtcProgram program;
-
-  if (image != NULL)
-    return;
-  load_compiler ();
-  ck_assert_int_eq (create (&program,
-                        "extern \"C\" __global__ void fill (int *p)\n"
-                        "{ p[threadIdx.x] = 7; }\n",
-                        NULL, 0, NULL, NULL),
-      0);
-  ck_assert_int_eq (compile (program, 0, NULL), 0);
-  ck_assert_int_eq (image_size (program, &image_length), 0);
-  image = (guint8 *) take_image (program);
-  ck_assert_int_eq (destroy (&program), 0);
+  image = (guint8 *) make_image ("extern \"C\" __global__ void fill (int *p)\n"
+                                 "{ p[threadIdx.x] = 7; }\n",
+      &image_length);
+  setup_context ();
 }
 
-PREPARED_FIXTURE (make_image, setup_context, teardown_context);
+FIXTURE (setup_image, teardown_context);
 
 static CUresult
 load_as_file (const guint8 *bytes, size_t size)
@@ -111,23 +100,6 @@ TEST_DAMAGE (truncated)
   for (size_t size = 0; size < image_length; size += 1 + size / 50)
     refused (image, size, "cut off at", size);
   refused (image, image_length - 1, "cut off at", image_length - 1);
-}
-
-TEST_DAMAGE (random_bytes)
-{
-  guint8 bytes[5000];
-  g_autoptr (GRand) rand = g_rand_new_with_seed (13);
-
-  for (int round = 0; round < 200; round++) {
-    size_t size = g_rand_int_range (rand, 1, sizeof bytes);
-
-    for (size_t i = 0; i < size; i++)
-      bytes[i] = g_rand_int (rand);
-    if (round % 2 != 0) /* the beginning is that of an ELF file for this
-                         * processor */
-      memcpy (bytes, image, MIN (size, 40));
-    refused (bytes, size, "random bytes, round", round);
-  }
 }
 
 /* The section headers are at the end of the image. With the last values, their

@@ -15,16 +15,6 @@
 
 #define LAZY CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 
-static CUdeviceptr
-new_memory (gsize size, guint8 value)
-{
-  CUdeviceptr pointer;
-
-  ok (cu.cuMemAlloc (&pointer, size));
-  ok (cu.cuMemsetD8 (pointer, value, size));
-  return pointer;
-}
-
 static void
 assert_bytes (CUdeviceptr pointer, gsize size, guint8 value)
 {
@@ -216,12 +206,11 @@ run_export (gpointer data)
 TEST (export_waits_for_running_work)
 {
   Export e = { new_memory (SIZE, 7), 0 };
-  CUstream streams[2];
+  CUstream streams[] = { new_stream (CU_STREAM_NON_BLOCKING),
+    new_stream (CU_STREAM_NON_BLOCKING) };
   Gate early = GATE, late = GATE;
   GThread *thread;
 
-  for (int i = 0; i < 2; i++)
-    ok (cu.cuStreamCreate (&streams[i], CU_STREAM_NON_BLOCKING));
   ok (cu.cuLaunchHostFunc (streams[0], gate_wait, &early));
   thread = g_thread_new ("export", run_export, &e);
   g_usleep (A_WHILE_US); /* usually, the call waits for the first gate now */
@@ -256,12 +245,11 @@ TEST (export_of_a_busy_program)
 {
   Export e = { new_memory (SIZE, 7), 0 };
   GThread *thread;
-  CUstream stream;
+  CUstream stream = new_stream (CU_STREAM_NON_BLOCKING);
   Relay relay;
 
   sem_init (&relay.may_pass, 0, 0);
   sem_init (&relay.passed, 0, 0);
-  ok (cu.cuStreamCreate (&stream, CU_STREAM_NON_BLOCKING));
   ok (cu.cuLaunchHostFunc (stream, run_relay, &relay));
   thread = g_thread_new ("export", run_export, &e);
   while (!g_atomic_int_get (&e.returned)) {
@@ -272,10 +260,6 @@ TEST (export_of_a_busy_program)
   sem_post (&relay.may_pass);
   g_thread_join (thread);
   ok (cu.cuStreamSynchronize (stream));
-  ok (cu.cuStreamDestroy (stream));
-  ok (cu.cuMemFree (e.pointer));
-  sem_destroy (&relay.may_pass);
-  sem_destroy (&relay.passed);
 }
 
 /* Memory that was exported is freed as other memory is. */

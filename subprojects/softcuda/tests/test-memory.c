@@ -36,12 +36,11 @@ TEST (memory_is_bounded)
 
 TEST (free_of_what_is_not_ours)
 {
-  CUdeviceptr pointer;
+  CUdeviceptr pointer = new_memory (100, 0);
   void *host;
   char local[16];
 
   invalid (cu.cuMemFree ((uintptr_t) local));
-  ok (cu.cuMemAlloc (&pointer, 100));
   invalid (cu.cuMemFree (pointer + 1));
   invalid (cu.cuMemFreeHost ((void *) (uintptr_t) pointer));
   ok (cu.cuMemFree (pointer));
@@ -85,12 +84,11 @@ TEST (host_memory)
 
 TEST (pointer_attributes)
 {
-  CUdeviceptr pointer;
+  CUdeviceptr pointer = new_memory (100, 0);
   CUcontext context = NULL;
   unsigned int type = 0;
   int ordinal = -1;
 
-  ok (cu.cuMemAlloc (&pointer, 100));
   ok (cu.cuPointerGetAttribute (
       &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer + 99));
   ck_assert_int_eq (type, CU_MEMORYTYPE_DEVICE);
@@ -110,11 +108,9 @@ TEST (pointer_attributes)
 TEST (copies_are_checked)
 {
   unsigned char host[64];
-  CUdeviceptr a, b;
+  CUdeviceptr a = new_memory (32, 0), b = new_memory (32, 0);
 
   memset (host, 7, sizeof host);
-  ok (cu.cuMemAlloc (&a, 32));
-  ok (cu.cuMemAlloc (&b, 32));
   ok (cu.cuMemcpyHtoD (a, host, 32));
   invalid (cu.cuMemcpyHtoD (a, host, 33));
   invalid (cu.cuMemcpyHtoD (a + 16, host, 17));
@@ -135,9 +131,8 @@ TEST (copies_are_checked)
 TEST (copies_of_either_side)
 {
   char text[8] = "abcdefg", back[8] = "";
-  CUdeviceptr memory;
+  CUdeviceptr memory = new_memory (sizeof text, 0);
 
-  ok (cu.cuMemAlloc (&memory, sizeof text));
   ok (cu.cuMemcpy (memory, (uintptr_t) text, sizeof text));
   ok (cu.cuMemcpyAsync ((uintptr_t) back, memory, sizeof back, NULL));
   ok (cu.cuCtxSynchronize ());
@@ -238,9 +233,8 @@ TEST (memsets)
   const guint32 c = 0x789abcde;
   guint8 *memory = zeroed (PITCH * ROWS);
   CUdeviceptr at = (uintptr_t) memory + PITCH;
-  CUstream stream;
+  CUstream stream = new_stream (CU_STREAM_DEFAULT);
 
-  ok (cu.cuStreamCreate (&stream, CU_STREAM_DEFAULT));
 #define CHECK(call, pixel, width, rows) \
   check_set (cu.call, memory, &pixel, sizeof pixel, width, rows)
 #define CHECK_ALL(bits, pixel) \

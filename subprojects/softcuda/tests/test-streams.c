@@ -11,15 +11,6 @@
 
 FIXTURE (setup_context, teardown_context);
 
-static CUstream
-new_stream (unsigned int flags)
-{
-  CUstream stream;
-
-  ok (cu.cuStreamCreate (&stream, flags));
-  return stream;
-}
-
 static CUevent
 new_event (unsigned int flags)
 {
@@ -38,12 +29,11 @@ set_int (void *data)
 TEST (order_in_a_stream)
 {
   CUstream stream = new_stream (CU_STREAM_NON_BLOCKING);
+  CUdeviceptr device = new_memory (64, 0);
   unsigned char *host;
-  CUdeviceptr device;
   Gate gate = GATE;
 
   ok (cu.cuMemHostAlloc ((void **) &host, 64, 0));
-  ok (cu.cuMemAlloc (&device, 64));
   memset (host, 1, 64);
   ok (cu.cuLaunchHostFunc (stream, gate_wait, &gate));
   ok (cu.cuMemcpyHtoDAsync (device, host, 64, stream));
@@ -67,10 +57,9 @@ TEST (order_in_a_stream)
 TEST (pageable_memory_is_done_with)
 {
   CUstream stream = new_stream (CU_STREAM_NON_BLOCKING);
-  CUdeviceptr device;
+  CUdeviceptr device = new_memory (16, 0);
   unsigned char bytes[16];
 
-  ok (cu.cuMemAlloc (&device, 16));
   memset (bytes, 5, sizeof bytes);
   ok (cu.cuMemcpyHtoDAsync (device, bytes, 16, stream));
   memset (bytes, 6, sizeof bytes);
@@ -82,11 +71,10 @@ TEST (pageable_memory_is_done_with)
  * memory is involved. */
 TEST (device_memory_is_not_waited_for)
 {
-  CUdeviceptr device;
+  CUdeviceptr device = new_memory (64, 0);
   unsigned char *host;
   Gate gate = GATE;
 
-  ok (cu.cuMemAlloc (&device, 64));
   ok (cu.cuMemHostAlloc ((void **) &host, 64, 0));
   ok (cu.cuLaunchHostFunc (NULL, gate_wait, &gate));
   ok (cu.cuMemsetD8 (device, 7, 32));
@@ -194,15 +182,14 @@ TEST (record_of_a_context)
   CUstream waiting = new_stream (CU_STREAM_NON_BLOCKING);
   CUevent event = new_event (CU_EVENT_DISABLE_TIMING);
   Gate early[2] = { GATE, GATE }, late = GATE;
-  CUcontext context, own;
+  CUcontext own;
   gint ran = 0;
 
-  ok (cu.cuCtxGetCurrent (&context));
-  ok (cu.cuCtxRecordEvent (context, event));
+  ok (cu.cuCtxRecordEvent (primary, event));
   ok (cu.cuEventSynchronize (event));
   ok (cu.cuLaunchHostFunc (first, gate_wait, &early[0]));
   ok (cu.cuLaunchHostFunc (second, gate_wait, &early[1]));
-  ok (cu.cuCtxRecordEvent (context, event));
+  ok (cu.cuCtxRecordEvent (primary, event));
   ok (cu.cuLaunchHostFunc (second, gate_wait, &late));
   ok (cu.cuStreamWaitEvent (waiting, event, 0));
   ok (cu.cuLaunchHostFunc (waiting, set_int, &ran));
@@ -220,7 +207,7 @@ TEST (record_of_a_context)
   ok (cu.cuCtxSynchronize ());
 
   fails (cu.cuCtxRecordEvent (NULL, event), CUDA_ERROR_INVALID_CONTEXT);
-  fails (cu.cuCtxRecordEvent (context, NULL), CUDA_ERROR_INVALID_HANDLE);
+  fails (cu.cuCtxRecordEvent (primary, NULL), CUDA_ERROR_INVALID_HANDLE);
   ok (cu.cuCtxCreate (&own, 0, 0));
   fails (cu.cuCtxRecordEvent (own, event), CUDA_ERROR_INVALID_HANDLE);
   ok (cu.cuCtxDestroy (own));
@@ -261,10 +248,9 @@ sleep_a_while (void *unused)
 TEST (free_waits_for_work)
 {
   CUstream stream = new_stream (CU_STREAM_NON_BLOCKING);
-  CUdeviceptr device;
+  CUdeviceptr device = new_memory (1000, 0);
   gint ran = 0;
 
-  ok (cu.cuMemAlloc (&device, 1000));
   ok (cu.cuLaunchHostFunc (stream, sleep_a_while, NULL));
   ok (cu.cuMemsetD8Async (device, 1, 1000, stream));
   ok (cu.cuLaunchHostFunc (stream, set_int, &ran));
@@ -302,7 +288,7 @@ TEST (context_takes_its_own_along)
   ok (cu.cuCtxCreate (&own, 0, 0));
   stream = new_stream (CU_STREAM_DEFAULT);
   event = new_event (CU_EVENT_DEFAULT);
-  ok (cu.cuMemAlloc (&pointer, 100));
+  pointer = new_memory (100, 0);
   fails (cu.cuEventRecord (foreign, stream), CUDA_ERROR_INVALID_HANDLE);
   ok (cu.cuLaunchHostFunc (stream, sleep_a_while, NULL));
   ok (cu.cuEventRecord (event, stream));
@@ -333,34 +319,32 @@ TEST (host_function_may_not_call)
   invalid (cu.cuLaunchHostFunc (NULL, NULL, NULL));
 }
 
-/* Several threads use streams of their own, and one event that all share. */
-typedef struct {
-  CUevent shared;
-  CUdeviceptr sum;
-} Crowd;
+/* Several threads use streams of their own, and an event and memory that all
+ * share. */
+static CUevent shared;
+static CUdeviceptr sum;
 
 static gpointer
-one_of_many (gpointer data)
+one_of_many (gpointer unused)
 {
-  Crowd *crowd = data;
   CUstream stream;
-  CUevent own;
-  CUdeviceptr memory;
 
   ok (cu.cuCtxPushCurrent (primary));
   stream = new_stream (CU_STREAM_NON_BLOCKING);
   for (int i = 0; i < 50; i++) {
-    own = new_event (CU_EVENT_DISABLE_TIMING);
+    CUevent own = new_event (CU_EVENT_DISABLE_TIMING);
+    CUdeviceptr memory;
+
     ok (cu.cuMemAlloc (&memory, 256));
     ok (cu.cuMemsetD8Async (memory, i, 256, stream));
     ok (cu.cuEventRecord (own, stream));
-    ok (cu.cuEventRecord (crowd->shared, stream));
+    ok (cu.cuEventRecord (shared, stream));
     ok (cu.cuStreamWaitEvent (NULL, own, 0));
-    ok (cu.cuStreamWaitEvent (stream, crowd->shared, 0));
-    ok (cu.cuMemcpyDtoDAsync (crowd->sum, memory, 1, NULL));
+    ok (cu.cuStreamWaitEvent (stream, shared, 0));
+    ok (cu.cuMemcpyDtoDAsync (sum, memory, 1, NULL));
     ok (cu.cuEventDestroy (own));
     if (i % 8 == 0)
-      ok (cu.cuEventSynchronize (crowd->shared));
+      ok (cu.cuEventSynchronize (shared));
     ok (cu.cuMemFree (memory));
   }
   ok (cu.cuStreamDestroy (stream));
@@ -371,12 +355,11 @@ one_of_many (gpointer data)
 TEST (many_threads)
 {
   GThread *threads[4];
-  Crowd crowd;
 
-  crowd.shared = new_event (CU_EVENT_DEFAULT);
-  ok (cu.cuMemAlloc (&crowd.sum, 1));
+  shared = new_event (CU_EVENT_DEFAULT);
+  sum = new_memory (1, 0);
   for (int i = 0; i < 4; i++)
-    threads[i] = g_thread_new ("crowd", one_of_many, &crowd);
+    threads[i] = g_thread_new ("crowd", one_of_many, NULL);
   for (int i = 0; i < 4; i++)
     g_thread_join (threads[i]);
   ok (cu.cuCtxSynchronize ());

@@ -8,18 +8,7 @@
 #include "compiler.h"
 #include "gate.h"
 
-/* Takes PTX from the compiler, which is the same image. */
-static void
-setup_ptx (void)
-{
-  void *library = open_library ("libnvrtc.so");
-
-  setup ();
-  *(void **) &image_size = find_symbol (library, "nvrtcGetPTXSize");
-  *(void **) &get_image = find_symbol (library, "nvrtcGetPTX");
-}
-
-FIXTURE (setup_ptx, teardown_context);
+FIXTURE (setup_context, teardown_context);
 
 static const char sampler[] =
     "#define SAMPLE(name, type) \\\n"
@@ -79,32 +68,28 @@ make_texture (CUDA_RESOURCE_DESC resource, CUaddress_mode address,
 
 #define CLAMPED CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT
 
+static const float corners[6][2] = { { 0, 0 }, { 0.99f, 0 }, { 1, 0 },
+  { 3.5f, 2.5f }, { -7, 1 }, { 9, 9 } };
+static const float between[6][2] = { { 0.5f, 0.5f }, { 1, 0.5f }, { 1.5f, 1 },
+  { 2, 2 }, { 0, 0 }, { 1.25f, 0.5f } };
+static const float normalized[6][2] = { { 0.125f, 0.5f }, { 0.875f, 0.9f },
+  { 1.125f, 0 }, { -0.125f, 0 } };
+
 static const struct {
   CUaddress_mode address;
   CUfilter_mode filter;
-  unsigned int flags;
-  float at[6][2], expected[6];
+  const void *at;
+  float expected[6];
 } samples[] = {
-  { CLAMPED, 0,
-      { { 0, 0 }, { 0.99f, 0 }, { 1, 0 }, { 3.5f, 2.5f }, { -7, 1 }, { 9, 9 } },
-      { 0, 0, 1, 23, 10, 23 } },
-  { CU_TR_ADDRESS_MODE_BORDER, CU_TR_FILTER_MODE_POINT, 0,
-      { { 0, 0 }, { 0.99f, 0 }, { 1, 0 }, { 3.5f, 2.5f }, { -7, 1 }, { 9, 9 } },
+  { CLAMPED, corners, { 0, 0, 1, 23, 10, 23 } },
+  { CU_TR_ADDRESS_MODE_BORDER, CU_TR_FILTER_MODE_POINT, corners,
       { 0, 0, 1, 23, 127.5f, 127.5f } },
-  { CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_LINEAR, 0,
-      { { 0.5f, 0.5f }, { 1, 0.5f }, { 1.5f, 1 }, { 2, 2 }, { 0, 0 },
-          { 1.25f, 0.5f } },
+  { CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_LINEAR, between,
       { 0, 0.5f, 6, 16.5f, 0, 0.75f } },
-  { CLAMPED, CU_TRSF_NORMALIZED_COORDINATES,
-      { { 0.125f, 0.5f }, { 0.875f, 0.9f }, { 1.125f, 0 }, { -0.125f, 0 } },
-      { 10, 23, 3, 0 } },
-  { CU_TR_ADDRESS_MODE_WRAP, CU_TR_FILTER_MODE_POINT,
-      CU_TRSF_NORMALIZED_COORDINATES,
-      { { 0.125f, 0.5f }, { 0.875f, 0.9f }, { 1.125f, 0 }, { -0.125f, 0 } },
+  { CLAMPED, normalized, { 10, 23, 3, 0 } },
+  { CU_TR_ADDRESS_MODE_WRAP, CU_TR_FILTER_MODE_POINT, normalized,
       { 10, 23, 0, 3 } },
-  { CU_TR_ADDRESS_MODE_MIRROR, CU_TR_FILTER_MODE_POINT,
-      CU_TRSF_NORMALIZED_COORDINATES,
-      { { 0.125f, 0.5f }, { 0.875f, 0.9f }, { 1.125f, 0 }, { -0.125f, 0 } },
+  { CU_TR_ADDRESS_MODE_MIRROR, CU_TR_FILTER_MODE_POINT, normalized,
       { 10, 23, 3, 0 } },
 };
 
@@ -117,8 +102,9 @@ TEST (sampling)
   for (int k = 0; k < (int) G_N_ELEMENTS (samples); k++) {
     const void *at = samples[k].at;
     float *out = zeroed (6 * sizeof *out);
-    CUtexObject texture = make_texture (
-        resource, samples[k].address, samples[k].filter, samples[k].flags);
+    CUtexObject texture =
+        make_texture (resource, samples[k].address, samples[k].filter,
+            at == normalized ? CU_TRSF_NORMALIZED_COORDINATES : 0);
 
     ok (run (function, 1, 6, 0, &texture, &at, &out));
     for (int i = 0; i < 6; i++)
@@ -172,7 +158,7 @@ start_sampler (WaitingSampler *w)
 
   w->texture = make_texture (
       describe_linear (make_texels ()), CLAMPED, CU_TRSF_READ_AS_INTEGER);
-  ok (cu.cuStreamCreate (&w->stream, CU_STREAM_NON_BLOCKING));
+  w->stream = new_stream (CU_STREAM_NON_BLOCKING);
   ok (cu.cuLaunchHostFunc (w->stream, gate_wait, &w->gate));
   ok (cu.cuLaunchKernel (find (build (sampler), "fetch"), 1, 1, 1, 2, 1, 1, 0,
       w->stream, params, NULL));

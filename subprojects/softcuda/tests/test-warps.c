@@ -8,7 +8,7 @@
 
 #include "compiler.h"
 
-FIXTURE (setup, teardown_context);
+FIXTURE (setup_context, teardown_context);
 
 /* ---- shuffles, votes and reductions ---- */
 

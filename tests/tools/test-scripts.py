@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests how tests are counted: a program that ends without its summary has failed.
+"""Tests how tests are counted, and the variables of an installation.
 
-    test-count.py SOURCE-FOLDER [unittest's arguments]
+    test-scripts.py SOURCE-FOLDER ENVIRONMENT.SH PREFIX [unittest's arguments]
 
-Runs scripts/count-tests.py with made-up logs, and tests/run with made-up programs.
+Runs scripts/count-tests.py with made-up logs, and tests/run with made-up programs: a program
+that ends without its summary has failed.
 """
 
 import json
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import unittest
 
-ROOT = sys.argv[1]
+ROOT, ENVIRONMENT, PREFIX = sys.argv[1:4]
 
 PASSED = "Running suite(s): x\n100%: Checks: 6, Failures: 0, Errors: 0\n"
 FAILED = "66%: Checks: 6, Failures: 1, Errors: 1\nx.c:1:F: wrong\n"
@@ -47,6 +48,8 @@ PROGRAMS = [
     ("7 passed, 0 failed, 0 skipped", "", (OF_ANOTHER + PASSED, 0)),
     ("6 passed, 1 failed, 0 skipped", "exit status 1", (PASSED, 1)),
 ]
+
+NAMES = "LD_LIBRARY_PATH PKG_CONFIG_PATH GST_PLUGIN_PATH GI_TYPELIB_PATH PYTHONPATH PATH".split()
 
 
 class Counts(unittest.TestCase):
@@ -102,5 +105,23 @@ class Counts(unittest.TestCase):
         self.assertEqual(len(self.count("0 passed, 0 failed, 0 skipped", "")), 1)
 
 
+@unittest.skipIf(PREFIX == "/usr", "there are no variables to set")
+class Environment(unittest.TestCase):
+    def variables_after(self, program):
+        """The variables that a strict shell has after the program."""
+        show = "\n".join(f'echo "${name}"' for name in NAMES)
+        output = subprocess.check_output(
+            ["/bin/sh", "-euc", f"{program}\n{show}", "sh", ENVIRONMENT], encoding="utf-8",
+            env={"PATH": "/usr/bin:/bin", "PYTHONPATH": "/own folder"}, timeout=60)
+        return dict(zip(NAMES, output.splitlines()))
+
+    def test_folders_come_first_and_what_was_set_stays(self):
+        once = self.variables_after('. "$1"')
+        for name, value in once.items():
+            self.assertTrue(value.startswith(PREFIX + "/"), f"{name}={value}")
+        self.assertTrue(once["PYTHONPATH"].endswith(":/own folder"), once)
+        self.assertEqual(self.variables_after('. "$1"; . "$1"'), once)
+
+
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
