@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * badframes.c: frames that do not fit their caps: one of them is dropped with a
- * warning, and the stream goes on. A picture that is larger than that of the
- * caps is used from its upper left corner.
+ * warning, and the stream goes on
  */
 
 #include "table.h"
@@ -119,37 +118,4 @@ TEST_LOOP (dropped, G_N_ELEMENTS (elements))
     fail_unless_equals_int (test_play_count (pipeline, "dropped"), 1);
     fail_unless_equals_int (passed->len, 2);
   }
-}
-
-/* --- larger pictures ----------------------------------------------------- */
-
-/* A decoder keeps the size that was coded, and does not crop. vkgdrtensor makes
- * the same of such a frame and of a copy in the default layout. layout.c tests
- * the other elements. */
-TEST (larger_picture)
-{
-  static const gchar *const copies[] = { "", "cudafilter kernel=copy ! " };
-  g_autofree guint8 *tensors[2] = { NULL, NULL };
-  gsize size;
-  guint i;
-
-  for (i = 0; i < 2; i++) {
-    g_autofree gchar *elements = g_strdup_printf (
-        "vkgdrupload ! %svkgdrtensor width=16 height=16", copies[i]);
-    g_autoptr (GstHarness) h = test_harness_parse (elements);
-    g_autoptr (GstBuffer) buffer = NULL;
-    guint8 data[LARGE];
-    GstVideoInfo info;
-
-    test_fill (data, LARGE, 3);
-    buffer = gst_buffer_new_memdup (data, LARGE);
-    gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT);
-    gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
-        GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT, 2, info.offset, info.stride);
-    gst_harness_set_src_caps_str (
-        h, "video/x-raw,format=NV12,width=58,height=42,framerate=1/1");
-    buffer = gst_harness_push_and_pull (h, buffer);
-    tensors[i] = test_buffer_bytes (buffer, &size);
-  }
-  fail_unless (memcmp (tensors[0], tensors[1], size) == 0);
 }

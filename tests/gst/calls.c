@@ -103,27 +103,3 @@ TEST_LOOP (filters, G_N_ELEMENTS (lines))
       assert_calls (
           i, counts[i], lines[__i__].calls[i], lines[__i__].n_filters);
 }
-
-/* --- time limits --------------------------------------------------------- */
-
-/* The time of a kernel begins only when the work in front of it has ended, such
- * as a fence that the stream waits for. This takes longer than the limit. The
- * time ends with the fence behind the kernel. */
-TEST (time_begins_behind_other_work)
-{
-  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
-  g_autoptr (GstVkgdrStream) slow = test_stream_new (test_context);
-  g_autoptr (GstVkgdrFunction) function =
-      test_function_new (test_context, "__global__ void nothing () {}");
-  g_autoptr (GstVkgdrFence) fence = NULL;
-  GError *error = NULL;
-
-  gst_vkgdr_stream_set_kernel_timeout (stream, 200);
-  test_stream_delay (slow, 600, NULL);
-  fence = gst_vkgdr_stream_record (slow, NULL);
-  fail_unless (gst_vkgdr_stream_wait (stream, fence, NULL));
-  fail_unless (gst_vkgdr_function_launch (
-      function, stream, 1, 1, 1, 1, 1, 1, 0, NULL, 0, NULL));
-  fail_unless (gst_vkgdr_stream_synchronize (stream, &error));
-  g_assert_no_error (error);
-}

@@ -42,26 +42,18 @@ compile (const GstVkgdrCompilerTarget *target, const gchar *source,
   return gst_vkgdr_compiler_run (target, &input, error);
 }
 
-/* A source that uses many features of CUDA C++. The first function has no
- * __device__. */
+/* The first function has no __device__. Templates and effects get lambdas. */
 static const gchar rich_source[] =
     " float helper (float v) { return fmaf (v, 2.0f, sqrtf (v)); }\n"
-    "__device__ int counter;\n"
-    "__constant__ float table[2];\n"
     "template <typename F> __device__ static void twice (F f) { f (0); f (1);"
     " }\n"
     "__global__ void rich (VkgdrFrame in, VkgdrFrame out, float v)\n"
     "{\n"
     "  __shared__ float shared[64];\n"
     "  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;\n"
-    "  shared[threadIdx.x] = helper (v) + gridDim.x + table[x & 1];\n"
+    "  twice ([&] (int i) { shared[i] = helper (v) + make_uchar4 (1, 2, 3,\n"
+    "    max (4, x)).w; });\n"
     "  __syncthreads ();\n"
-    "  atomicAdd (&counter, 1);\n"
-    "  uchar4 p = make_uchar4 (1, 2, 3, max (4, x));\n"
-    "  float4 q = make_float4 (powf (v, 2.2f), expf (v), logf (v), sinf "
-    "(v));\n"
-    "  twice ([&] (int i) { shared[i] += cosf (q.x) + fminf (q.y, q.z)\n"
-    "    + fabsf (q.w) + floorf (v) + rintf (v) + p.w + min (x, 3); });\n"
     "  vkgdr_shade (in, out, x, y, [&] (VkgdrRgba &c, int px, int py) {\n"
     "    c.r += helper (c.g) * shared[px & 1] + fmaxf (v, 0.5f); });\n"
     "}\n";

@@ -43,17 +43,15 @@ writer_clear (Writer *self)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Writer, writer_clear)
 
-/* Writes a buffer. Returns the access mode that the policy has chosen. */
+/* Writes the buffer of @turn. Returns the access mode that the policy has
+ * chosen. */
 static GstVkgdrAccess
-write_buffer (Writer *self)
+write_turn (Writer *self, GstVkgdrPolicyTurn *turn)
 {
-  GstVkgdrAccess access;
+  GstVkgdrAccess access = gst_vkgdr_policy_turn_map (turn, now);
   gboolean is_staged;
   GstVkgdrWork work = { 0 };
 
-  now += self->waited;
-  gst_vkgdr_policy_turn_begin (&self->turn, self->policy, self->waited);
-  access = gst_vkgdr_policy_turn_map (&self->turn, now);
   is_staged = access == STAGED || self->reads;
   work.time = is_staged ? self->staged_time : self->direct_time;
   work.end = now += work.time;
@@ -61,8 +59,16 @@ write_buffer (Writer *self)
     work.thread = g_thread_self ();
     work.cpu = self->cpu += self->busy * work.time;
   }
-  gst_vkgdr_policy_turn_end (&self->turn, is_staged ? STAGED : access, &work);
+  gst_vkgdr_policy_turn_end (turn, is_staged ? STAGED : access, &work);
   return access;
+}
+
+static GstVkgdrAccess
+write_buffer (Writer *self)
+{
+  now += self->waited;
+  gst_vkgdr_policy_turn_begin (&self->turn, self->policy, self->waited);
+  return write_turn (self, &self->turn);
 }
 
 /* Returns how many of @n buffers were direct. */
@@ -142,6 +148,23 @@ TEST (writer_that_reads)
     fail_unless_equals_int (write_buffers (&writer, 984), 2);
     check_access (&writer, STAGED);
   }
+}
+
+/* A writer that lags gets many buffers before it writes to the first one. When
+ * it is found to read what it writes, all of these are staged, too. */
+TEST (writer_that_lags)
+{
+  GstVkgdrPolicyTurn turns[8] = { { NULL } };
+  g_auto (Writer) writer = writer_new (100 * GST_MSECOND);
+  guint i, n_direct = write_buffers (&writer, 16);
+
+  for (i = 0; i < G_N_ELEMENTS (turns); i++)
+    gst_vkgdr_policy_turn_begin (&turns[i], writer.policy, 0);
+  for (i = 0; i < G_N_ELEMENTS (turns); i++) {
+    n_direct += write_turn (&writer, &turns[i]) == DIRECT;
+    gst_vkgdr_policy_turn_clear (&turns[i]);
+  }
+  fail_unless_equals_int (n_direct, 2);
 }
 
 /* Two slow buffers in a row are found at any time. A single one is not. */

@@ -57,20 +57,6 @@ make_frame (Rig *rig, const guint8 *data, gsize size)
   return buffer;
 }
 
-guint8 *
-rig_push (Rig *rig, const guint8 *data, gsize size)
-{
-  guint8 *out = g_malloc (size);
-  g_autoptr (GstBuffer) buffer = NULL;
-
-  test_settle (rig->filter);
-  buffer =
-      gst_harness_push_and_pull (rig->harness, make_frame (rig, data, size));
-  fail_unless (buffer != NULL);
-  fail_unless_equals_int (gst_buffer_extract (buffer, 0, out, size), size);
-  return out;
-}
-
 static const guint8 two_pixels[8] = { 100, 60, 20, 255, 100, 60, 20, 255 };
 
 guint8

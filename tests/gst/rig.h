@@ -97,10 +97,6 @@ void rig_set (Rig *rig, const gchar *const *set);
 void rig_clear (Rig *rig);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Rig, rig_clear)
 
-/* Waits until the properties have taken effect, and pushes a copy of @data.
- * Returns the frame that comes out, which the caller frees. */
-guint8 *rig_push (Rig *rig, const guint8 *data, gsize size);
-
 /* Pushes a frame of RGBA_2X1 with the pixel 100, 60, 20, 255, at once. Returns
  * red of the result. */
 guint8 rig_red_now (Rig *rig);

@@ -30,7 +30,8 @@ G_BEGIN_DECLS
 
 /* "These elements give these caps and bytes." The elements use @test_context if
  * there is one. The input is frames of pattern 0, 1 and 2 (see test_fill ()),
- * in memory of @test_context if the caps have the feature of that memory. */
+ * in memory of @test_context if the caps have the feature of that memory. If
+ * there are several caps, the stream has one after the other. */
 typedef struct {
   const gchar *elements; /* as for gst-launch-1.0 */
   const gchar *caps;     /* of the input */
@@ -41,6 +42,7 @@ typedef struct {
   const gchar *downstream; /* caps that the sink accepts, or NULL: any */
   const gchar *lacks;      /* a field that the output's caps lack, or NULL */
   gsize size; /* the bytes of an input and of an output that are no video */
+  gboolean has_meta; /* The input has a GstVideoMeta. */
 } TestFlow;
 
 void test_check_flow (const TestFlow *row);
@@ -77,11 +79,6 @@ void test_assert_same (GByteArray *got, GByteArray *expected);
 /* Plays to the end, and stops. Returns how many warnings and infos contain
  * @parts (see test_contains ()) in their text or their details. */
 guint test_play_count (GstElement *pipeline, const gchar *parts);
-
-/* Pushes a copy of @data. Returns the bytes of the buffer that comes out, which
- * the caller frees. Fails the test unless there are @out_size bytes. */
-guint8 *test_push (
-    GstHarness *h, gconstpointer data, gsize size, gsize out_size);
 
 /* Returns a bus for the messages of @element, which is in no pipeline. */
 GstBus *test_add_bus (GstElement *element);

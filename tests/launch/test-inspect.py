@@ -5,9 +5,9 @@
     test-inspect.py GST-LAUNCH GST-INSPECT [unittest's arguments]
 
 Each element is listed, and nothing is written to standard error. On a machine
-without a GPU, the plugin is registered without a message. The texts are tested
-in tests/gst/inspect.c. docs/plugins/gst_plugins_cache.json describes the elements as they
-are.
+without a GPU, the plugin is registered without a message. The properties are
+tested in tests/python/test_elements.py. docs/plugins/gst_plugins_cache.json describes the
+elements as they are.
 """
 
 import json

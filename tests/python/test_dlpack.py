@@ -216,6 +216,9 @@ class In(DeviceTestCase):
             with self.subTest(**arguments):
                 memory = self.wrap(self.tensor(**arguments))
                 self.assertEqual((memory.size, int(memory)), (size, self.pointer + start))
+        tensor = self.tensor()
+        tensor.tensor.deleter = Deleter()  # NULL: nothing has to be called
+        self.assertEqual(host_bytes(buffer_of(self.wrap(tensor))), self.data)
 
     def test_bad_tensors(self) -> None:
         big = 1 << 62

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests of elements that are written in Python, on the GPU and on the CPU."""
+"""Tests of elements that are written in Python, on the GPU and on the CPU, and of what
+programs see of the plugin's elements.
+"""
 
 import contextlib
 import gc
@@ -19,7 +21,7 @@ from gst_support import video_caps
 import gi
 
 gi.require_version("GstBase", "1.0")
-from gi.repository import GLib, Gst, GstVkgdr  # noqa: E402
+from gi.repository import GLib, GObject, Gst, GstVkgdr  # noqa: E402
 from vkgdr import compiler, driver  # noqa: E402
 
 WIDTH, HEIGHT = 64, 4
@@ -178,6 +180,61 @@ class Elements(gst_support.DeviceTestCase):
             del made
             gc.collect()
             self.assertEqual((gone, reference()), ([1], None))
+
+
+NAMES = ("vkgdrupload", "cudafilter", "vkgdrdownload", "vkgdrtensor", "vkgdripcsink",
+         "vkgdripcsrc")
+
+# Does what a program that lists caps does. Prints the drivers and compilers that are loaded
+# before a context opens the device, and whether CUDA is loaded then.
+LOOK = f"""
+import os, gi
+gi.require_versions({{"Gst": "1.0", "GstVkgdr": "1.0"}})
+from gi.repository import Gst, GstVkgdr
+
+def opened():
+    text = open("/proc/self/maps").read()
+    names = "libcuda.so", "libvulkan", "libnvrtc", "libnvidia", "libLLVM"
+    return [name for name in names if name in text], os.listdir("/proc/self/fd")
+
+first = opened()
+for name in {NAMES}:
+    element = Gst.ElementFactory.make(name, None)
+    assert element.set_state(Gst.State.READY) == Gst.StateChangeReturn.SUCCESS
+    for pad in element.pads:
+        pad.query_caps(None)
+    element.set_state(Gst.State.NULL)
+    assert opened() == first, name
+context = GstVkgdr.Context.new(-1)
+print(first[0], "libcuda.so" in opened()[0])
+"""
+
+
+class Looking(support.TestCase):
+    def test_it_opens_no_device(self) -> None:
+        self.assert_prints(r"\[\] True\n", LOOK)
+
+    def test_properties(self) -> None:
+        """Each property has texts, can be read, and says when it may be set. It has its
+        documented default, which can be set.
+        """
+        mutable = (Gst.PARAM_MUTABLE_READY | Gst.PARAM_MUTABLE_PAUSED
+                   | Gst.PARAM_MUTABLE_PLAYING)
+        for name in NAMES:
+            element = Gst.ElementFactory.make(name, None)
+            properties = [one for one in element.list_properties()
+                          if one.owner_type.name.startswith(("GstVkgdr", "GstCudaFilter"))]
+            self.assertGreaterEqual(len(properties), 2)  # device and stats
+            for one in properties:
+                with self.subTest(f"{name}.{one.name}"):
+                    self.assertTrue(one.nick)
+                    self.assertNotIn(one.blurb, ("", one.nick))
+                    value = element.get_property(one.name)
+                    if one.flags & GObject.ParamFlags.WRITABLE:
+                        self.assertTrue(int(one.flags) & int(mutable))
+                        if one.value_type.name != "GstValueArray":
+                            self.assertEqual(value, one.default_value)
+                        element.set_property(one.name, value)
 
 
 if __name__ == "__main__":
