@@ -3,8 +3,7 @@
  * calls.c: how many calls of the driver a filter makes for each frame
  *
  * On a GPU, each call takes up to some microseconds, which is as long as the
- * kernel of a small frame takes. The software device counts the calls. The
- * tests also check that the calls that a filter leaves out are not needed.
+ * kernel of a small frame takes. The software device counts the calls.
  */
 
 #include "util.h"

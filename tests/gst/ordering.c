@@ -13,9 +13,6 @@
 #include "slow.h"
 #include "table.h"
 
-/* The table before it is changed. */
-static vkgdr_cuda real;
-
 /* Whether @buffer has @size bytes, which are all @value. */
 static gboolean
 is_all (GstBuffer *buffer, gsize size, guint8 value)
@@ -48,18 +45,10 @@ transfer_delay (void *user_data)
   g_usleep (g_atomic_int_add (&n, 1) % SOME == 0 ? SOME_TAKE : MOST_TAKE);
 }
 
-static CUresult
-slow_htod (CUdeviceptr dst, const void *src, size_t size, CUstream stream)
+static void
+delay_transfer (CUstream stream)
 {
-  real.cuLaunchHostFunc (stream, transfer_delay, NULL);
-  return real.cuMemcpyHtoDAsync (dst, src, size, stream);
-}
-
-static CUresult
-slow_dtoh (void *dst, CUdeviceptr src, size_t size, CUstream stream)
-{
-  real.cuLaunchHostFunc (stream, transfer_delay, NULL);
-  return real.cuMemcpyDtoHAsync (dst, src, size, stream);
+  vkgdr_driver_load ()->cuLaunchHostFunc (stream, transfer_delay, NULL);
 }
 
 /* --- no frame is torn ---------------------------------------------------- */
@@ -174,13 +163,12 @@ TEST_LOOP (no_frame_of_any_stream_is_torn, G_N_ELEMENTS (variants))
   guint part = variant->part * (test_is_slow () ? 4 : 1);
   guint n_frames = software ? FRAMES_SOFTWARE / part : FRAMES_GPU;
   gint spins = software ? SPINS_SOFTWARE / (gint) variant->part : SPINS_GPU;
-  vkgdr_cuda *table = test_change_driver (&real);
   Stream streams[N_STREAMS];
   guint64 bytes = 0;
   guint i;
 
-  table->cuMemcpyHtoDAsync = slow_htod;
-  table->cuMemcpyDtoHAsync = slow_dtoh;
+  test_spy.before = delay_transfer;
+  test_spy_install (test_context);
   for (i = 0; i < N_STREAMS; i++) {
     streams[i].looks = 1 + i % 2;
     stream_start (&streams[i], variant, n_frames, spins);
@@ -228,19 +216,6 @@ static const struct {
 static GstHarness *harness;
 static GstBufferPool *own_pool; /* of upstream, or NULL */
 static guint pushed, pulled;    /* frames */
-
-static void
-start_own_pool (void)
-{
-  GstStructure *config;
-
-  own_pool = gst_buffer_pool_new ();
-  config = gst_buffer_pool_get_config (own_pool);
-  gst_buffer_pool_config_set_params (
-      config, NULL, FRAME_SIZE, N_BUFFERS, N_BUFFERS);
-  fail_unless (gst_buffer_pool_set_config (own_pool, config));
-  fail_unless (gst_buffer_pool_set_active (own_pool, TRUE));
-}
 
 static GstBuffer *
 acquire (void)
@@ -316,7 +291,8 @@ TEST_LOOP (pushing_waits_for_nothing, G_N_ELEMENTS (feeds))
   gst_harness_set_src_caps_str (
       harness, "video/x-raw,format=GRAY8,width=512,height=512,framerate=1/1");
   if (feeds[__i__].is_foreign)
-    start_own_pool ();
+    own_pool = test_pool_start (
+        gst_buffer_pool_new (), NULL, FRAME_SIZE, N_BUFFERS, N_BUFFERS);
   warm_up (n);
 
   if (feeds[__i__].holds_transfers)
@@ -344,6 +320,8 @@ TEST_LOOP (pushing_waits_for_nothing, G_N_ELEMENTS (feeds))
 /* The pieces of pinned memory that the driver has allocated and that are not
  * freed yet. The library frees them in another thread. */
 static gint n_pinned, most_pinned; /* atomic */
+
+static vkgdr_cuda real; /* the driver's table before it is changed */
 
 static CUresult
 counted_alloc (void **pointer, size_t size, unsigned int flags)

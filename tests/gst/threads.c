@@ -130,7 +130,7 @@ static gint n_calls;    /* of the functions below; atomic */
 
 /* Holds the first call at the gate. */
 static void
-hold_first (void)
+hold_first (CUstream unused)
 {
   if (g_atomic_int_add (&n_calls, 1) == 0)
     test_gate_wait (NULL);
@@ -139,15 +139,8 @@ hold_first (void)
 static CUresult
 held_create (CUstream *stream, unsigned int flags)
 {
-  hold_first ();
+  hold_first (NULL);
   return real.cuStreamCreate (stream, flags);
-}
-
-static CUresult
-held_htod (CUdeviceptr dst, const void *src, size_t size, CUstream stream)
-{
-  hold_first ();
-  return real.cuMemcpyHtoDAsync (dst, src, size, stream);
 }
 
 /* Starts a thread. Returns when it is at the gate. */
@@ -238,7 +231,8 @@ TEST (transfer_blocks_no_other_thread)
 
   memory = test_memory_new (test_context, SIZE);
   test_fill (bytes, SIZE, 1);
-  test_change_driver (&real)->cuMemcpyHtoDAsync = held_htod;
+  test_spy.before = hold_first;
+  test_spy_install (test_context);
   thread = start_held (upload, bytes);
   gst_vkgdr_memory_is_idle (memory);
   open_gate_and_join (thread);

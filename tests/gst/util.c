@@ -139,7 +139,14 @@ test_stream_new (GstVkgdrContext *context)
 GstBufferPool *
 test_pool_new (const gchar *caps, guint size, guint min, guint max)
 {
-  GstBufferPool *pool = gst_vkgdr_buffer_pool_new (test_context);
+  return test_pool_start (
+      gst_vkgdr_buffer_pool_new (test_context), caps, size, min, max);
+}
+
+GstBufferPool *
+test_pool_start (
+    GstBufferPool *pool, const gchar *caps, guint size, guint min, guint max)
+{
   GstStructure *config = gst_buffer_pool_get_config (pool);
   g_autoptr (GstCaps) parsed = caps ? gst_caps_from_string (caps) : NULL;
 
@@ -625,6 +632,8 @@ static CUresult
 spy_htod (CUdeviceptr dst, const void *src, size_t size, CUstream stream)
 {
   g_atomic_int_inc ((gint *) &test_spy.htod);
+  if (test_spy.before)
+    test_spy.before (stream);
   return real.cuMemcpyHtoDAsync (dst, src, size, stream);
 }
 
@@ -632,6 +641,8 @@ static CUresult
 spy_dtoh (void *dst, CUdeviceptr src, size_t size, CUstream stream)
 {
   g_atomic_int_inc ((gint *) &test_spy.dtoh);
+  if (test_spy.before)
+    test_spy.before (stream);
   return real.cuMemcpyDtoHAsync (dst, src, size, stream);
 }
 

@@ -79,6 +79,9 @@ GstVkgdrStream *test_stream_new (GstVkgdrContext *context);
  * stopped when the test frees it. */
 GstBufferPool *test_pool_new (
     const gchar *caps, guint size, guint min, guint max);
+/* Starts any other pool, and returns it. */
+GstBufferPool *test_pool_start (
+    GstBufferPool *pool, const gchar *caps, guint size, guint min, guint max);
 GstBuffer *test_pool_acquire (GstBufferPool *pool);
 void test_pool_free (GstBufferPool *pool);
 
@@ -197,6 +200,7 @@ vkgdr_cuda *test_change_driver (vkgdr_cuda *real);
 typedef struct {
   guint htod;
   guint dtoh;
+  void (*before) (CUstream stream); /* called before each, or NULL */
 } TestSpy;
 
 extern TestSpy test_spy;

@@ -337,6 +337,10 @@ class Tensors(DeviceTestCase):
 
     # --- objects ---
 
+    def test_a_size_may_be_unknown(self) -> None:
+        caps = Gst.Caps.from_string("tensor/strided,type=float32,dims=<0,3>")
+        self.assertEqual(list(GstVkgdr.tensor_caps_parse(caps)[2]), [0, 3])
+
     def test_wrong_arguments(self) -> None:
         new, tensor = GstVkgdr.TensorConverter.new, Tensor(8, 8)
         converter, size = new(self.context, tensor.config), tensor.config.get_frame_size()
