@@ -8,39 +8,18 @@
  *
  * Only LLVM stays loaded. Each test case still loads and starts the Vulkan
  * loader and lavapipe, and this project's libraries load and unload in the same
- * way as without this file. Does nothing if lavapipe or its manifest is not
- * found.
+ * way as without this file. Does nothing if lavapipe is not on the library
+ * path.
  */
 
 #include <dlfcn.h>
-#include <glob.h>
-#include <limits.h>
 #include <link.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MANIFESTS "/usr/share/vulkan/icd.d/lvp_icd*.json"
 
 /* A variable that is set for the programs that the test starts. These do not
  * fork, so they do not have to load LLVM. */
 #define DONE "VKGDR_TEST_PRELOADED"
-
-/* A manifest is JSON with a few lines. */
-static int
-read_library_path (const char *manifest, char path[PATH_MAX])
-{
-  FILE *file = fopen (manifest, "r");
-  char line[PATH_MAX + 64];
-  int found = 0;
-
-  if (!file)
-    return 0;
-  while (!found && fgets (line, sizeof line, file))
-    found = sscanf (line, " \"library_path\" : \"%4095[^\"]\"", path) == 1;
-  fclose (file);
-  return found;
-}
 
 /* LLVM is a dependency of lavapipe, so it is in the list of loaded libraries.
  * Its file name has a version. */
@@ -60,19 +39,14 @@ __attribute__ ((constructor)) static void
 preload (void)
 {
   const char *debug = getenv ("VKGDR_DEBUG");
-  char path[PATH_MAX];
   void *lavapipe;
-  glob_t manifests;
 
   if (getenv (DONE) || (debug && strstr (debug, "no-vulkan")))
     return;
   setenv (DONE, "1", 1);
-  if (glob (MANIFESTS, 0, NULL, &manifests))
-    return;
-  if (read_library_path (manifests.gl_pathv[0], path)
-      && (lavapipe = dlopen (path, RTLD_NOW | RTLD_LOCAL))) {
+  lavapipe = dlopen ("libvulkan_lvp.so", RTLD_NOW | RTLD_LOCAL);
+  if (lavapipe) {
     keep_llvm (lavapipe);
     dlclose (lavapipe);
   }
-  globfree (&manifests);
 }

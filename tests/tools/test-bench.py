@@ -39,9 +39,7 @@ def run(*command, stdout=subprocess.PIPE, **environment):
 
 class Case(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def measure(self, *args, **environment):
         """Returns the results, which are also in a file, and the tables."""

@@ -37,9 +37,7 @@ def texts_of(path):
 
 class Plot(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.saved = json.loads(SAVED.read_text(encoding="utf-8"))
 
     def plot(self, *args, status=0, **environment):

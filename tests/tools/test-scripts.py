@@ -54,9 +54,7 @@ NAMES = "LD_LIBRARY_PATH PKG_CONFIG_PATH GST_PLUGIN_PATH GI_TYPELIB_PATH PYTHONP
 
 class Counts(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def check(self, line, words, *command):
         """The exit status shows whether all tests have passed. Returns the output's lines."""

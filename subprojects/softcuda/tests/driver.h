@@ -79,6 +79,16 @@ setup_context (void)
   ok (cu.cuCtxPushCurrent (primary));
 }
 
+static inline size_t
+free_memory (void)
+{
+  size_t n, total;
+
+  ok (cu.cuMemGetInfo (&n, &total));
+  ck_assert_uint_eq (total, LIMIT);
+  return n;
+}
+
 static inline CUdeviceptr
 new_memory (size_t size, guint8 value)
 {

@@ -14,15 +14,10 @@
 /* Time in which work would run if it were allowed to, in microseconds. */
 #define A_WHILE_US 20000
 
+/* All zeros: closed. */
 typedef struct {
   gint reached, open;
 } Gate;
-
-/* A gate that is closed. */
-#define GATE \
-  { \
-    FALSE, FALSE \
-  }
 
 static inline void
 wait_until_true (gint *variable)

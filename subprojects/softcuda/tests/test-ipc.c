@@ -208,7 +208,7 @@ TEST (export_waits_for_running_work)
   Export e = { new_memory (SIZE, 7), 0 };
   CUstream streams[] = { new_stream (CU_STREAM_NON_BLOCKING),
     new_stream (CU_STREAM_NON_BLOCKING) };
-  Gate early = GATE, late = GATE;
+  Gate early = { 0 }, late = { 0 };
   GThread *thread;
 
   ok (cu.cuLaunchHostFunc (streams[0], gate_wait, &early));

@@ -4,9 +4,6 @@
  * programs find it
  */
 
-#include <stdbool.h>
-#include <string.h>
-
 #include "driver.h"
 
 /* The entry points that the driver API documents. */
@@ -14,6 +11,7 @@ static const char *const names[] = {
 #define X(symbol, version) #symbol,
 #include "entry-points.def"
 #undef X
+  NULL
 };
 
 /* Those that a file of the sources defines. */
@@ -21,6 +19,7 @@ static const char *const implemented[] = {
 #define NAME(name, symbol, args) #symbol,
   SOFTCUDA_FUNCTIONS (NAME)
 #undef NAME
+      NULL
 };
 
 static void *library;
@@ -34,25 +33,16 @@ load (void)
 
 FIXTURE (load, NULL);
 
-static bool
-has_name (const char *const *list, size_t n, const char *name)
-{
-  for (size_t i = 0; i < n; i++)
-    if (strcmp (list[i], name) == 0)
-      return true;
-  return false;
-}
-
 /* Returns the number of the entry points that do nothing but fail. */
 static int
 check_absent (CUresult expected)
 {
   int n = 0;
 
-  for (size_t i = 0; i < G_N_ELEMENTS (names); i++) {
+  for (int i = 0; names[i] != NULL; i++) {
     CUresult (*function) (void) = find_symbol (library, names[i]);
 
-    if (has_name (implemented, G_N_ELEMENTS (implemented), names[i]))
+    if (g_strv_contains (implemented, names[i]))
       continue;
     fails (function (), expected);
     n++;
@@ -63,9 +53,9 @@ check_absent (CUresult expected)
 TEST (every_name)
 {
   ck_assert (G_N_ELEMENTS (names) > 650);
-  for (size_t i = 0; i < G_N_ELEMENTS (implemented); i++)
-    ck_assert_msg (has_name (names, G_N_ELEMENTS (names), implemented[i]),
-        "%s is not listed", implemented[i]);
+  for (int i = 0; implemented[i] != NULL; i++)
+    ck_assert_msg (g_strv_contains (names, implemented[i]), "%s is not listed",
+        implemented[i]);
   ck_assert (check_absent (CUDA_ERROR_NOT_INITIALIZED) > 400);
   ok (cu.cuInit (0));
   check_absent (CUDA_ERROR_NOT_SUPPORTED);

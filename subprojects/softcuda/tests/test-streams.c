@@ -31,7 +31,7 @@ TEST (order_in_a_stream)
   CUstream stream = new_stream (CU_STREAM_NON_BLOCKING);
   CUdeviceptr device = new_memory (64, 0);
   unsigned char *host;
-  Gate gate = GATE;
+  Gate gate = { 0 };
 
   ok (cu.cuMemHostAlloc ((void **) &host, 64, 0));
   memset (host, 1, 64);
@@ -73,7 +73,7 @@ TEST (device_memory_is_not_waited_for)
 {
   CUdeviceptr device = new_memory (64, 0);
   unsigned char *host;
-  Gate gate = GATE;
+  Gate gate = { 0 };
 
   ok (cu.cuMemHostAlloc ((void **) &host, 64, 0));
   ok (cu.cuLaunchHostFunc (NULL, gate_wait, &gate));
@@ -93,7 +93,7 @@ TEST (default_stream)
   CUstream later = new_stream (CU_STREAM_DEFAULT);
   CUstream apart = new_stream (CU_STREAM_NON_BLOCKING);
   gint in_default = 0, in_later = 0, in_apart = 0;
-  Gate gate = GATE;
+  Gate gate = { 0 };
 
   ok (cu.cuLaunchHostFunc (blocking, gate_wait, &gate));
   ok (cu.cuLaunchHostFunc (NULL, set_int, &in_default));
@@ -118,7 +118,7 @@ TEST (events)
   CUstream second = new_stream (CU_STREAM_NON_BLOCKING);
   CUevent event = new_event (CU_EVENT_DISABLE_TIMING);
   gint ran = 0;
-  Gate gate = GATE;
+  Gate gate = { 0 };
 
   ok (cu.cuEventQuery (event));
   ok (cu.cuEventSynchronize (event));
@@ -146,7 +146,7 @@ TEST (wait_takes_the_latest_record)
   CUstream second = new_stream (CU_STREAM_NON_BLOCKING);
   CUstream waiting = new_stream (CU_STREAM_NON_BLOCKING);
   CUevent event = new_event (CU_EVENT_DEFAULT);
-  Gate gate = GATE;
+  Gate gate = { 0 };
 
   ok (cu.cuEventRecord (event, first));
   ok (cu.cuStreamWaitEvent (waiting, event, 0));
@@ -181,7 +181,7 @@ TEST (record_of_a_context)
   CUstream second = new_stream (CU_STREAM_DEFAULT);
   CUstream waiting = new_stream (CU_STREAM_NON_BLOCKING);
   CUevent event = new_event (CU_EVENT_DISABLE_TIMING);
-  Gate early[2] = { GATE, GATE }, late = GATE;
+  Gate early[2] = { { 0 } }, late = { 0 };
   CUcontext own;
   gint ran = 0;
 
@@ -220,7 +220,7 @@ TEST (elapsed_time)
   CUevent end = new_event (CU_EVENT_DEFAULT);
   CUevent untimed = new_event (CU_EVENT_DISABLE_TIMING);
   float ms = -1;
-  Gate gate = GATE;
+  Gate gate = { 0 };
 
   fails (cu.cuEventElapsedTime (&ms, start, end), CUDA_ERROR_INVALID_HANDLE);
   ok (cu.cuEventRecord (start, NULL));
@@ -264,7 +264,7 @@ TEST (destroy_does_not_wait)
 {
   CUstream stream = new_stream (CU_STREAM_DEFAULT);
   gint ran = 0;
-  Gate gate = GATE;
+  Gate gate = { 0 };
 
   ok (cu.cuLaunchHostFunc (stream, gate_wait, &gate));
   ok (cu.cuLaunchHostFunc (stream, set_int, &ran));

@@ -168,7 +168,7 @@ start_sampler (WaitingSampler *w)
  * kernel runs. */
 TEST (texture_outlives_its_handle)
 {
-  WaitingSampler w = { .gate = GATE };
+  WaitingSampler w = { 0 };
 
   start_sampler (&w);
   ok (cu.cuTexObjectDestroy (w.texture));
@@ -189,7 +189,7 @@ destroy_context (gpointer context)
 TEST (texture_of_an_ending_context)
 {
   CUcontext context, popped;
-  WaitingSampler w = { .gate = GATE };
+  WaitingSampler w = { 0 };
   GThread *thread;
 
   ok (cu.cuCtxCreate (&context, 0, 0));

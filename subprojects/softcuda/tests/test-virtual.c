@@ -32,15 +32,6 @@ create (size_t size)
   return handle;
 }
 
-static size_t
-free_memory (void)
-{
-  size_t n_free, total;
-
-  ok (cu.cuMemGetInfo (&n_free, &total));
-  return n_free;
-}
-
 static void
 assert_word (CUdeviceptr pointer, unsigned int expected)
 {
