@@ -14,7 +14,6 @@ import json
 import os
 import re
 import sys
-import time
 
 import launch
 
@@ -23,10 +22,6 @@ CACHE = os.path.join(ROOT, "docs", "plugins", "gst_plugins_cache.json")
 REMEDY = "run: scripts/env scripts/plugins-cache > docs/plugins/gst_plugins_cache.json"
 
 EXAMPLES = ("vkgdrexampletint", "vkgdrexampleborder")
-
-# The longest time until a registry with one plugin is made, in seconds. It usually
-# takes a hundredth of that.
-QUICK = 5
 
 # Warnings and the use of deprecated functions abort the program.
 STRICT = {"G_DEBUG": "fatal-warnings", "G_ENABLE_DIAGNOSTIC": "1"}
@@ -84,9 +79,7 @@ class Inspect(launch.Case):
         }
         for fork in ("yes", "no"):
             with self.subTest(fork=fork):
-                start = time.monotonic()
                 text = self.inspect(GST_REGISTRY_FORK=fork, **registry, **launch.NO_DEVICE)
-                self.assertLess(time.monotonic() - start, QUICK)
                 for element in launch.ELEMENTS:
                     self.assertIn("vkgdr:  %s: " % element, text)
                 self.assertNotIn("blacklisted", text)

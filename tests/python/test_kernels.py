@@ -10,21 +10,25 @@ differ by one. The references share no code with the sources of the effects.
 import functools
 import itertools
 import os
+import re
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from gst_support import (
     READ, WRITE, DeviceTestCase, GLib, Gst, GstVideo, GstVkgdr, add_video_meta, buffer_of,
-    host_bytes, video_info,
+    host_bytes, play, video_info,
 )
 
 import numpy as np
 import support
+from picture import FRONT, ROW, Layout, Picture, layout_of
 from gi.repository import Gio
 
 FORMATS = (
     "RGBA", "RGBA,colorimetry=2:1:5:1", "BGRA,colorimetry=sRGB", "RGBx", "BGRx", "xRGB", "RGB",
     "GRAY8", "GRAY8,colorimetry=2:4:5:1", "NV12", "NV12,colorimetry=bt709", "I420",
-    "I420,colorimetry=1:4:0:0", "YUY2", "AYUV", "Y444", "GRAY16_LE", "P010_10LE", "I420_10LE",
+    "I420,colorimetry=1:4:0:0", "YUY2", "AYUV", "Y444,colorimetry=1:3:5:1",
+    "GRAY16_LE,colorimetry=2:3:5:1", "ARGB64,colorimetry=2:1:5:1", "P010_10LE",
+    "I420_10LE,colorimetry=2:6:5:1",
 )
 
 # The last one is larger than one block of threads, horizontally and vertically. In rows of 8
@@ -37,9 +41,6 @@ SCALED = (
     ((1, 1), (7, 5)),
 )
 
-# The padding of a frame: bytes in front of it, and behind each of its rows.
-FRONT, ROW = 20, 6
-
 BINOMIAL = (1, 4, 6, 4, 1)
 QUARTER_TURNS = (1, 3, 6, 7)
 CONVERTING = ("balance", "chromakey", "colormatrix", "convert", "gamma", "sepia")
@@ -48,26 +49,6 @@ CONVERTING = ("balance", "chromakey", "colormatrix", "convert", "gamma", "sepia"
 @functools.lru_cache(None)
 def info_of(format: str, width: int, height: int) -> GstVideo.VideoInfo:
     return video_info(format, width, height, ",framerate=1/1")
-
-
-class Layout(NamedTuple):
-    """Where the planes of a frame are."""
-
-    offsets: List[int]
-    strides: List[int]
-    size: int
-
-
-def layout_of(info: GstVideo.VideoInfo, is_padded: bool) -> Layout:
-    n, offsets, strides, size = info.finfo.n_planes, [], [], FRONT
-    if not is_padded:
-        return Layout(info.offset[:n], info.stride[:n], info.size)
-    for plane in range(n):
-        offsets.append(size)
-        strides.append(info.stride[plane] + ROW)
-        component = list(info.finfo.plane).index(plane)
-        size += strides[-1] * -(-info.height >> info.finfo.h_sub[component])
-    return Layout(offsets, strides, size)
 
 
 def nearest(plane: np.ndarray, height: int, width: int) -> np.ndarray:
@@ -94,101 +75,6 @@ def window(plane: np.ndarray, weights: Sequence[float]) -> np.ndarray:
     rows = sum(weight * padded[i : i + height] for i, weight in enumerate(weights))
     sums = sum(weight * rows[:, i : i + width] for i, weight in enumerate(weights))
     return sums / sum(weights) ** 2
-
-
-class Picture:
-    """The samples of a frame, as an array of numbers for each component. The padding of RGBx
-    is component 3.
-    """
-
-    def __init__(self, info: GstVideo.VideoInfo) -> None:
-        finfo = info.finfo
-        self.info, self.finfo, self.n = info, finfo, finfo.n_components
-        self.is_rgb, self.is_yuv, self.has_alpha = (
-            bool(finfo.flags & getattr(GstVideo.VideoFormatFlags, flag))
-            for flag in ("RGB", "YUV", "ALPHA"))
-        self.depth, self.across, self.down, self.place = (
-            list(values) for values in (finfo.depth, finfo.w_sub, finfo.h_sub, finfo.poffset))
-        offset, scale = GstVideo.video_color_range_offsets(info.colorimetry.range, finfo)
-        self.black, self.range = list(offset), list(scale)
-        if self.is_rgb and self.n == 3 and finfo.pixel_stride[0] == 4:
-            self.n, self.depth[3], self.place[3] = 4, 8, 6 - sum(self.place[:3])
-        if not self.has_alpha:
-            self.black[3], self.range[3] = 0, 255
-        self.top = [(1 << depth) - 1 for depth in self.depth]
-        is_known, kr, kb = GstVideo.video_color_matrix_get_Kr_Kb(info.colorimetry.matrix)
-        self.kr, self.kb = (kr, kb) if is_known else (0.2126, 0.0722)
-        self.planes: List[np.ndarray] = []
-
-    def words(self, data: np.ndarray, layout: Layout) -> Iterator[np.ndarray]:
-        """The bytes or words of each component in the bytes of a frame."""
-        for c in range(self.n):
-            like = min(c, self.finfo.n_components - 1)
-            plane, is_word = self.finfo.plane[like], self.depth[c] > 8
-            place = self.place[c] * (2 if is_word and self.place[c] == 1 else 1)
-            yield np.ndarray(
-                (-(-self.info.height >> self.down[c]), -(-self.info.width >> self.across[c])),
-                "<u2" if is_word else "u1", data, layout.offsets[plane] + place,
-                (layout.strides[plane], self.finfo.pixel_stride[like]))
-
-    def read(self, data: np.ndarray, layout: Layout) -> "Picture":
-        self.planes = [
-            (words >> self.finfo.shift[0] & self.top[c]).astype(float)
-            for c, words in enumerate(self.words(data, layout))]
-        return self
-
-    def is_chroma(self, c: int) -> bool:
-        return self.is_yuv and c in (1, 2)
-
-    def spread(self, c: int, plane: np.ndarray) -> np.ndarray:
-        """One sample for each pixel."""
-        plane = plane.repeat(1 << self.down[c], 0).repeat(1 << self.across[c], 1)
-        return plane[: self.info.height, : self.info.width]
-
-    def gather(self, c: int, pixels: np.ndarray) -> np.ndarray:
-        """The mean of the pixels of each sample."""
-        rows, columns = (np.arange(0, size, 1 << sub) for size, sub in zip(
-            pixels.shape, (self.down[c], self.across[c])))
-        sums, counts = (np.add.reduceat(np.add.reduceat(values, rows, 0), columns, 1)
-                        for values in (pixels, np.ones_like(pixels)))
-        return sums / counts
-
-    def luma(self) -> np.ndarray:
-        """From weights in units of 1/65536, rounded to the nearest integer."""
-        if not self.is_rgb:
-            return self.planes[0]
-        r, b = (np.floor(weight * 65536 + 0.5) for weight in (self.kr, self.kb))
-        sums = r * self.planes[0] + (65536 - r - b) * self.planes[1] + b * self.planes[2]
-        return (sums + 32768) // 65536
-
-    def to_yuv(self, rgb: np.ndarray) -> np.ndarray:
-        """Luma is 0 to 1, and colour differences are -0.5 to 0.5."""
-        r, g, b = rgb[:3]
-        y = self.kr * r + (1 - self.kr - self.kb) * g + self.kb * b
-        return np.array((y, (b - y) / 2 / (1 - self.kb), (r - y) / 2 / (1 - self.kr)))
-
-    def to_rgb(self, yuv: np.ndarray) -> np.ndarray:
-        y, u, v = yuv
-        r, b = y + 2 * (1 - self.kr) * v, y + 2 * (1 - self.kb) * u
-        return np.array((r, (y - self.kr * r - self.kb * b) / (1 - self.kr - self.kb), b))
-
-    def colours(self) -> np.ndarray:
-        """Red, green, blue and alpha of each pixel, usually from 0 to 1."""
-        found = [self.spread(c, (plane - self.black[c]) / self.range[c])
-                 for c, plane in enumerate(self.planes)]
-        alpha = found[3] if self.has_alpha else np.ones_like(found[0])
-        if self.n == 1:
-            found *= 3
-        return np.array((*(self.to_rgb(found[:3]) if self.is_yuv else found[:3]), alpha))
-
-    def paint(self, colours: np.ndarray) -> "Picture":
-        """Gives the pixels these colours."""
-        found = colours if self.is_rgb else (*self.to_yuv(colours), colours[3])
-        for c in range(self.n):
-            values = found[c] if c < 3 or self.has_alpha else np.ones_like(found[0])
-            levels = self.black[c] + self.gather(c, values) * self.range[c]
-            self.planes.append(np.rint(np.clip(levels, 0, self.top[c])))
-        return self
 
 
 class Samples:
@@ -379,6 +265,16 @@ EFFECTS = (
     Effect("threshold", dict(level=0.4)),
 )
 
+HDR = ("bt2100-pq,mastering-display-info=(string)35400:14600:8500:39850:6550:2300:15635:16450:"
+       "10000000:50,content-light-level=(string)1000:50")
+
+# BT.709 in standard definition, full range, HDR, and RGB of limited range.
+COLOURS = (
+    "NV12,colorimetry=bt709", "I420,colorimetry=1:4:16:4", "P010_10LE,colorimetry=" + HDR,
+    "P010_10LE,colorimetry=bt2100-hlg", "RGBA,colorimetry=2:1:5:1", "RGBA,colorimetry=sRGB",
+    "ARGB64,colorimetry=1:1:14:7", "GRAY8,colorimetry=2:3:5:1",
+)
+
 IDENTITY = {name: float(name in ("rr", "gg", "bb"))
             for name in "rr rg rb gr gg gb br bg bb r g b".split()}
 
@@ -426,7 +322,6 @@ class KernelTestCase(DeviceTestCase):
         for memory in memories:
             GstVkgdr.memory_end_access(memory, self.stream, READ | WRITE)
         return np.frombuffer(bytearray(host_bytes(target)), "u1")
-
 
     def assert_padding(self, layout: Layout, after: np.ndarray, before: np.ndarray) -> None:
         """The kernel has not changed the padding."""
@@ -483,6 +378,27 @@ class Effects(KernelTestCase):
             for i, format in enumerate(FORMATS):
                 for to_format, size in itertools.product(FORMATS[i % step :: step], SIZES[1:3]):
                     self.check(effect, format, size, to_format)
+
+    def test_caps(self) -> None:
+        """The caps of the output say the same about colours and the display as videoconvert's."""
+        def said(elements: str, format: str, to_format: str) -> Tuple[Any, ...]:
+            (sample,) = play(
+                f'appsrc name=src format=time caps="video/x-raw,format={format},width=16,height=8,'
+                f'framerate=1/1" ! {elements} ! video/x-raw,format={to_format} ! appsink name=sink',
+                [Gst.Buffer.new_wrapped(bytes(info_of(format, 16, 8).size))], self.context)
+            caps = sample.get_caps()
+            info = GstVideo.VideoInfo.new_from_caps(caps)
+            colorimetry = info.colorimetry  # a part of `info`, which it does not keep
+            fields = re.findall(
+                "(?:mastering-display-info|content-light-level)=[^,]*", caps.to_string())
+            return (colorimetry.range, colorimetry.matrix, colorimetry.transfer,
+                    colorimetry.primaries, *sorted(fields))
+
+        for format, to_format in itertools.product(
+                COLOURS, ("RGBA", "ARGB64", "NV12", "P010_10LE", "AYUV", "GRAY8")):
+            with self.subTest(format=format, to_format=to_format):
+                self.assertEqual(*(said(elements, format, to_format) for elements in (
+                    "vkgdrupload ! cudafilter kernel=convert ! vkgdrdownload", "videoconvert")))
 
     def test_blocks(self) -> None:
         """The result does not depend on the blocks of a launch. Some have odd sizes, and one is

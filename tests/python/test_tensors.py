@@ -3,11 +3,11 @@
 
 All formats, types, layouts, channels, filters and ways to resize are tested. The
 reference computes in double precision. Each filter is a matrix of weights for columns
-and one for rows. Colours follow the standards BT.601, BT.709 and BT.2020.
+and one for rows.
 """
 
 import itertools
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 from gst_support import (
     WRITE, DeviceTestCase, GLib, Gst, GstVideo, GstVkgdr, buffer_of, download, host_bytes, play,
@@ -16,6 +16,7 @@ from gst_support import (
 
 import numpy as np
 import support
+from picture import Picture, layout_of
 
 FILTERS = ("nearest", "bilinear", "area")
 RESIZES = ("stretch", "letterbox", "crop")
@@ -23,8 +24,6 @@ LAYOUTS = ("nchw", "nhwc")
 
 # The components of a tensor. "y" is the luma.
 ORDER = {"rgb": "rgb", "bgr": "bgr", "gray": "y", "rgba": "rgba"}
-
-KR_KB = {"bt601": (0.299, 0.114), "bt709": (0.2126, 0.0722), "bt2020": (0.2627, 0.0593)}
 
 # The permitted difference from the exact values for each type: (relative, absolute).
 # Integers are rounded, and a value between two of them may become either.
@@ -137,29 +136,6 @@ def place(size: Region, tensor: Tensor) -> Tuple[Region, Region]:
     return source, target
 
 
-def channels(planes: Sequence[np.ndarray], info: GstVideo.VideoInfo) -> Dict[str, np.ndarray]:
-    """Red, green, blue, luma and alpha, 0 to 255."""
-    finfo, colorimetry = info.finfo, info.colorimetry
-    top, unit = (1 << finfo.depth[0]) - 1, 1 << (finfo.depth[0] - 8)
-    kr, kb = KR_KB.get(colorimetry.matrix.value_nick, KR_KB["bt709"])
-    is_full = colorimetry.range.value_nick == "0-255"
-    alpha = planes[-1] / top if len(planes) in (2, 4) else np.ones_like(planes[0])
-    if finfo.flags & GstVideo.VideoFormatFlags.RGB:
-        r, g, b = (plane / top for plane in planes[:3])
-        y = kr * r + (1 - kr - kb) * g + kb * b
-    else:
-        y = planes[0] / top if is_full else (planes[0] - 16 * unit) / (219 * unit)
-        r = g = b = y
-    if finfo.flags & GstVideo.VideoFormatFlags.YUV:
-        spread = top if is_full else 224 * unit
-        u, v = ((plane - 128 * unit) / spread for plane in planes[1:3])
-        r = y + 2 * (1 - kr) * v
-        b = y + 2 * (1 - kb) * u
-        g = (y - kr * r - kb * b) / (1 - kr - kb)
-    found = {"r": r, "g": g, "b": b, "y": y, "a": alpha}
-    return {name: np.clip(255 * values, 0, 255) for name, values in found.items()}
-
-
 def expected(frame: Frame, tensor: Tensor, region: Optional[Region] = None) -> np.ndarray:
     """The elements before they are converted to their type, as NCHW without N."""
     info, sites = frame.info, GstVideo.VideoChromaSite
@@ -172,7 +148,9 @@ def expected(frame: Frame, tensor: Tensor, region: Optional[Region] = None) -> n
                 bool(info.chroma_site & sites.H_COSITED), plane.shape[1]).T
         for c, plane in enumerate(frame.planes)
     ]
-    found = channels(planes, info)
+    *rgb, alpha = Picture(info).colours(planes)
+    found = {name: np.clip(255 * values, 0, 255) for name, values in zip(
+        "rgbay", (*rgb, alpha, Picture(info).to_yuv(rgb)[0]))}
     scale = tensor.scale or (1 if "int" in tensor.type else 1 / 255)
     result = np.zeros((len(ORDER[tensor.channels]), tensor.height, tensor.width))
     for i, name in enumerate(ORDER[tensor.channels]):
@@ -195,19 +173,10 @@ class Tensors(DeviceTestCase):
         self.random = np.random.default_rng(1)
 
     def frame(self, format: str, width: int, height: int, fields: str = "") -> Frame:
-        """A frame with any samples, in a format whose components are bytes or words."""
         info = video_info(format, width, height, fields and "," + fields)
-        finfo, data, planes = info.finfo, np.zeros(info.size, "u1"), []
-        for c in range(finfo.n_components):
-            shape = -(-height >> finfo.h_sub[c]), -(-width >> finfo.w_sub[c])
-            planes.append(self.random.integers(0, 1 << finfo.depth[c], shape))
-            is_word = finfo.depth[c] > 8
-            place = finfo.poffset[c] * (2 if is_word and finfo.poffset[c] == 1 else 1)
-            samples = np.ndarray(
-                shape, "<u2" if is_word else "u1", data, info.offset[finfo.plane[c]] + place,
-                (info.stride[finfo.plane[c]], finfo.pixel_stride[c]))
-            samples[:] = planes[c] << finfo.shift[c]
-        return Frame(self.new_buffer(data.tobytes()), info, planes)
+        data = self.random.integers(0, 256, info.size, "u1")
+        picture = Picture(info).read(data, layout_of(info, False))
+        return Frame(self.new_buffer(data.tobytes()), info, picture.planes)
 
     def convert(self, tensor: Tensor, frame: Frame, region: Optional[Region] = None) -> Any:
         config = tensor.config
@@ -310,6 +279,7 @@ class Tensors(DeviceTestCase):
             ("NV12 A420", usual, FILTERS, ("rgb", "rgba")),
             ("Y42B P010_10LE Y444_16LE", usual, FILTERS, ("rgb",)),
             ("GRAY8", "", FILTERS, ("rgb",)), ("GRAY16_LE", "", ("bilinear",), ("rgb",)),
+            ("RGB ARGB64 GRAY8", "colorimetry=2:1:5:1", ("nearest",), ("rgb", "gray")),
             ("NV21 I420 Y444 Y41B NV16 NV24 I420_10LE P016_LE", usual, ("bilinear",), ("rgb",)),
         ):
             for format in formats.split():

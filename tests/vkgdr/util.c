@@ -104,40 +104,38 @@ test_count_calls (const char *name)
   return count (name);
 }
 
-static VkResult
-no_memory (void)
-{
-  return VK_ERROR_OUT_OF_DEVICE_MEMORY;
-}
+static VkResult vulkan_failure;
 
 static VkResult
-no_map (void)
+fail_vulkan (void)
 {
-  return VK_ERROR_MEMORY_MAP_FAILED;
-}
-
-static VkResult
-no_fd (void)
-{
-  return VK_ERROR_TOO_MANY_OBJECTS;
+  return vulkan_failure;
 }
 
 void
 test_fail_vulkan (vkgdr_t g, const char *name)
 {
+  const struct {
+    const char *name;
+    void *function;
+    VkResult failure;
+  } calls[] = {
+    { "vkAllocateMemory", &g->vk.AllocateMemory,
+        VK_ERROR_OUT_OF_DEVICE_MEMORY },
+    { "vkMapMemory", &g->vk.MapMemory, VK_ERROR_MEMORY_MAP_FAILED },
+    { "vkGetMemoryFdKHR", &g->vk.GetMemoryFdKHR, VK_ERROR_TOO_MANY_OBJECTS },
+  };
   static vkgdr_vk real;
+  size_t i;
 
   if (!real.device)
     real = g->vk;
   g->vk = real;
-  if (!name)
-    return;
-  if (strcmp (name, "vkAllocateMemory") == 0)
-    *(void **) &g->vk.AllocateMemory = no_memory;
-  else if (strcmp (name, "vkMapMemory") == 0)
-    *(void **) &g->vk.MapMemory = no_map;
-  else
-    *(void **) &g->vk.GetMemoryFdKHR = no_fd;
+  for (i = 0; name && i < N_ELEMENTS (calls); i++)
+    if (strcmp (name, calls[i].name) == 0) {
+      *(void **) calls[i].function = fail_vulkan;
+      vulkan_failure = calls[i].failure;
+    }
 }
 
 const vkgdr_cuda *
