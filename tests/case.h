@@ -23,15 +23,11 @@
 
 G_BEGIN_DECLS
 
-/* A case. With TEST_LOOP, it runs @n times: __i__ is 0 to @n - 1. With
- * TEST_RANGE,
- * __i__ is @first to @end - 1. The numbers and conditions are computed before
- * main ().
- */
-#define TEST(name) TEST_RANGE (name, 0, 1)
-#define TEST_IF(name, condition) TEST_RANGE (name, 0, (condition) ? 1 : 0)
-#define TEST_LOOP(name, n) TEST_RANGE (name, 0, n)
-#define TEST_RANGE(name, first, end) \
+/* A case. With TEST_LOOP, it runs @n times: __i__ is 0 to @n - 1. The numbers
+ * and conditions are computed before main (). */
+#define TEST(name) TEST_LOOP (name, 1)
+#define TEST_IF(name, condition) TEST_LOOP (name, (condition) ? 1 : 0)
+#define TEST_LOOP(name, n) \
   static void test_##name (int __i__); \
 \
   static void test_case_##name (int __i__) \
@@ -43,7 +39,7 @@ G_BEGIN_DECLS
 \
   __attribute__ ((constructor)) static void test_add_##name (void) \
   { \
-    test_add_case (#name, test_case_##name, first, end); \
+    test_add_case (#name, test_case_##name, n); \
   } \
 \
   static void test_##name (int __i__ G_GNUC_UNUSED)
@@ -74,7 +70,7 @@ G_BEGIN_DECLS
   struct test_at_start_##line
 
 /* For the macros. */
-void test_add_case (const char *name, TFun function, int first, int end);
+void test_add_case (const char *name, TFun function, int n);
 void test_set_fixture (SFun setup, SFun teardown);
 void test_set_condition (gboolean is_met);
 void test_add_requirement (void (*function) (void));

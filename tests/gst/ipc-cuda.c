@@ -9,6 +9,7 @@
 
 #include "ipc-process.h"
 #include "nvcodec.h"
+#include "table.h"
 
 #define CUDA_FRAMES \
   "videotestsrc num-buffers=5 pattern=ball ! " \
@@ -24,6 +25,7 @@ TEST (cuda_memory)
 {
   g_autoptr (GPtrArray) expected = NULL, found = NULL;
   g_autoptr (GstElement) server = NULL, client = NULL, source = NULL;
+  GstVideoInfo info;
   guint i;
 
   test_nvcodec_load ();
@@ -41,13 +43,8 @@ TEST (cuda_memory)
   source = test_launch (CUDA_FRAMES " ! appsink name=sink");
   expected = test_play_buffers (source);
   fail_unless_equals_int (found->len, 5);
-  for (i = 0; i < 5; i++) {
-    gsize size;
-    g_autofree guint8 *bytes =
-        test_buffer_bytes (g_ptr_array_index (expected, i), &size);
-    GstBuffer *frame = g_ptr_array_index (found, i);
-
-    fail_unless_equals_uint64 (gst_buffer_get_size (frame), size);
-    fail_unless (gst_buffer_memcmp (frame, 0, bytes, size) == 0, "frame %u", i);
-  }
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12, 60, 44);
+  for (i = 0; i < 5; i++)
+    test_assert_same (test_frame_rows (g_ptr_array_index (found, i), &info),
+        test_frame_rows (g_ptr_array_index (expected, i), &info));
 }

@@ -95,15 +95,9 @@ TEST (pending_release)
 }
 
 /* With leaky=no, EOS does not push a frame out of the queue. */
-TEST (leaky_no_and_eos)
-{
-  guint i;
-
-  test_ipc_run ("begin leaky=no max-buffers=64");
-  for (i = 0; i < 16; i++)
-    test_ipc_run ("push-gated %u", i);
-  test_ipc_run ("eos; open-gate; pull 0-15; get eos");
-}
+TEST_STEPS (leaky_no_and_eos,
+    "begin leaky=no max-buffers=64; push-gated 0-15; eos; open-gate;"
+    "pull 0-15; get eos");
 
 /* --- flushes ------------------------------------------------------------- */
 

@@ -192,13 +192,17 @@ STEP ("push", push)
 
 STEP ("push-gated", push_gated)
 {
-  GstBuffer *buffer = test_ipc_new_frame (to->first);
+  guint i;
 
   if (!stream)
     stream = test_stream_new (test_context);
-  test_gate_access (gst_buffer_peek_memory (buffer, 0), stream, GST_MAP_WRITE,
-      BUSY, &gate_is_passed);
-  test_ipc_push_buffer (buffer);
+  for (i = to->first; i <= to->last; i++) {
+    GstBuffer *buffer = test_ipc_new_frame (i);
+
+    test_gate_access (gst_buffer_peek_memory (buffer, 0), stream, GST_MAP_WRITE,
+        BUSY, &gate_is_passed);
+    test_ipc_push_buffer (buffer);
+  }
 }
 
 static gpointer

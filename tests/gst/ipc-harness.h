@@ -26,7 +26,7 @@ extern GstHarness *test_sink, *test_src;
  *   clients N                waits until there are N clients
  *
  *   push NUMBERS             frames into the server
- *   push-gated N             a frame that is not written before the gate opens
+ *   push-gated NUMBERS       frames that are not written before the gate opens
  *   push-all N               frames 0 to N-1, in another thread
  *   pushed N                 N of them have been accepted, and no others
  *   caps CAPS, eos, flush, flush-start, next-stream, tag SCOPE NAME TEXT

@@ -73,11 +73,6 @@ class Headers(unittest.TestCase):
         # A program for vkgdr 0.1 includes the header by its name alone.
         self.check(["vkgdr.h", *headers], *flags_of("vkgdr"), "-DVKGDR_NO_CUDA_H")
 
-    def test_that_faults_are_seen(self):
-        for language in LANGUAGES:
-            # Without GStreamer's flags, which this header needs.
-            self.assertNotEqual(compile_headers(["gst/vkgdr/vkgdr.h"], language, ()), "")
-
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + sys.argv[3:])

@@ -44,14 +44,6 @@ class Inspect(launch.Case):
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         return run.stdout
 
-    def test_plugin(self):
-        text = self.inspect("vkgdr")
-        for element in launch.ELEMENTS:
-            self.assertRegex(text, r"(?m)^  %s: \S" % element)
-        self.assertIn("+-- %d elements" % len(launch.ELEMENTS), text)
-        for line in ("Version", "License", "Source module", "Binary package"):
-            self.assertRegex(text, r"(?m)^  %s  +\S" % line)
-
     def test_elements(self):
         for element in launch.ELEMENTS + EXAMPLES:
             with self.subTest(element):
