@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "driver.h"
-#include "gate.h"
 
 /* ---- without a context ---- */
 

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gate.h"
+#include "driver.h"
 
 /* More than a page, and not a multiple of pages. */
 #define SIZE 10000

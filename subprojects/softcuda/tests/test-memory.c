@@ -78,6 +78,9 @@ TEST (host_memory)
   invalid (cu.cuMemHostGetDevicePointer (&at, text, 0));
 }
 
+#define ATTRIBUTE(name, value, address) \
+  cu.cuPointerGetAttribute (value, CU_POINTER_ATTRIBUTE_##name, address)
+
 TEST (pointer_attributes)
 {
   CUdeviceptr pointer = new_memory (100, 0);
@@ -85,18 +88,14 @@ TEST (pointer_attributes)
   unsigned int type = 0;
   int ordinal = -1;
 
-  ok (cu.cuPointerGetAttribute (
-      &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer + 99));
+  ok (ATTRIBUTE (MEMORY_TYPE, &type, pointer + 99));
   ck_assert_int_eq (type, CU_MEMORYTYPE_DEVICE);
-  ok (cu.cuPointerGetAttribute (
-      &context, CU_POINTER_ATTRIBUTE_CONTEXT, pointer));
+  ok (ATTRIBUTE (CONTEXT, &context, pointer));
   ck_assert (context == primary);
-  ok (cu.cuPointerGetAttribute (
-      &ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer));
+  ok (ATTRIBUTE (DEVICE_ORDINAL, &ordinal, pointer));
   ck_assert_int_eq (ordinal, 0);
   ok (cu.cuMemFree (pointer));
-  invalid (cu.cuPointerGetAttribute (
-      &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer));
+  invalid (ATTRIBUTE (MEMORY_TYPE, &type, pointer));
 }
 
 /* ---- copies and memsets ---- */
@@ -260,23 +259,20 @@ TEST (memsets)
 
 /* ---- registered memory ---- */
 
-#define TYPE_OF(address) \
-  cu.cuPointerGetAttribute (&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address)
-
 TEST (registration)
 {
   char *memory = g_malloc0 (10000);
   CUdeviceptr at = (uintptr_t) memory;
   unsigned int type;
 
-  invalid (TYPE_OF (at));
+  invalid (ATTRIBUTE (MEMORY_TYPE, &type, at));
   fails (
       cu.cuMemHostUnregister (memory), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
   invalid (cu.cuMemHostRegister (memory, 0, 0));
   ok (cu.cuMemHostRegister (memory, 5000, CU_MEMHOSTREGISTER_PORTABLE));
-  ok (TYPE_OF (at + 4999));
+  ok (ATTRIBUTE (MEMORY_TYPE, &type, at + 4999));
   ck_assert_int_eq (type, CU_MEMORYTYPE_HOST);
-  invalid (TYPE_OF (at + 5000));
+  invalid (ATTRIBUTE (MEMORY_TYPE, &type, at + 5000));
   fails (cu.cuMemHostRegister (memory, 5000, 0),
       CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
   fails (cu.cuMemHostRegister (memory + 4999, 10, 0),
@@ -465,7 +461,7 @@ TEST (import)
   ok (cu.cuCtxSynchronize ());
   ck_assert_int_eq (host[5002], 43);
   invalid (cu.cuMemsetD8 (part, 0, 101));
-  ok (TYPE_OF (part));
+  ok (ATTRIBUTE (MEMORY_TYPE, &type, part));
   ck_assert_int_eq (type, CU_MEMORYTYPE_DEVICE);
 
   ok (cu.cuDestroyExternalMemory (imported));

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "gate.h"
+#include "driver.h"
 
 FIXTURE (setup_context, teardown_context);
 

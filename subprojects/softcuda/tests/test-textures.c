@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "compiler.h"
-#include "gate.h"
 
 FIXTURE (setup_context, teardown_context);
 

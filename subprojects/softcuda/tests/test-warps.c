@@ -92,11 +92,13 @@ TEST (active_lanes)
  * each other. */
 TEST (warps_of_a_block)
 {
-  const int *seen =
-      run_test ("__global__ void test (int *out)\n"
+  static const Expectation table[] = {
+    { "exchange (i)", "(i < 32 ? 1520 : 496) + 5" },
+  };
+
+  check_values ("__device__ int exchange (int t)\n"
                 "{\n"
-                "  __shared__ int v[64];\n"
-                "  int t = threadIdx.x;\n"
+                "  static __shared__ int v[64];\n"
                 "  v[t] = t;\n"
                 "  for (int n = 16; n > 0; n /= 2) {\n"
                 "    __syncwarp ();\n"
@@ -108,19 +110,23 @@ TEST (warps_of_a_block)
                 "    for (int i = 0; i < 3; i++)\n"
                 "      v[t] = __shfl_down_sync (~0u, v[t], 1);\n"
                 "  __syncthreads ();\n"
-                "  out[t] = v[63 - t] + __syncthreads_count (t < 5);\n"
+                "  return v[63 - t] + __syncthreads_count (t < 5);\n"
                 "}\n",
-          1, 64, 64 * sizeof *seen);
-
-  for (int i = 0; i < 64; i++)
-    ck_assert_int_eq (seen[i], (i < 32 ? 1520 : 496) + 5);
+      table, 64);
 }
 
 /* Older reductions exchange data through volatile memory, without
- * __syncwarp(). Before the last exchange, the lanes diverge. */
+ * __syncwarp(). Before the last exchange, the lanes diverge. Lanes that diverge
+ * in a loop meet again at the end of its body. */
 TEST (volatile_memory)
 {
-  const int *seen = run_test (
+  static const Expectation table[] = {
+    { "fold_or_scan (i)",
+        "i >= 32 ? (i ^ 1) - 31 + (i % 2 ? 0 : 1000) : i > 0 ? 0 : 63 * 32" },
+    { "sum_of_neighbour (i)", "4 * (t ^ 1) + (t % 2 ? 0 : 6)" },
+  };
+
+  check_values (
       "struct pair {\n"
       "  int s;\n"
       "};\n"
@@ -129,10 +135,9 @@ TEST (volatile_memory)
       "  for (int n = N; n > 0; n /= 2)\n"
       "    s[t] += s[t + n];\n"
       "}\n"
-      "__global__ void test (int *out)\n"
+      "__device__ int fold_or_scan (int t)\n"
       "{\n"
-      "  __shared__ int sums[96];\n"
-      "  int t = threadIdx.x;\n"
+      "  static __shared__ int sums[96];\n"
       "  pair p = { t };\n"
       "  sums[t] = p.s;\n"
       "  sums[64 + t % 32] = 0;\n"
@@ -141,45 +146,29 @@ TEST (volatile_memory)
       "    volatile int *mine = sums;\n"
       "    mine[t] = mine[t] + mine[t + 32];\n"
       "    fold<16> (mine, t);\n"
-      "  } else {\n"
-      "    __shared__ volatile int scan[64];\n"
-      "    scan[t] = 1;\n"
-      "    for (int n = 1; n < 32; n *= 2)\n"
-      "      if (t - 32 >= n)\n"
-      "        *(scan + t) = scan[t - n] + scan[t];\n"
-      "    if (t % 2)\n"
-      "      scan[t] += 1000;\n"
-      "    out[t] = scan[t ^ 1];\n"
+      "    return t == 0 ? sums[0] : 0;\n"
       "  }\n"
-      "  if (t == 0)\n"
-      "    out[t] = sums[0];\n"
+      "  static __shared__ volatile int scan[64];\n"
+      "  scan[t] = 1;\n"
+      "  for (int n = 1; n < 32; n *= 2)\n"
+      "    if (t - 32 >= n)\n"
+      "      *(scan + t) = scan[t - n] + scan[t];\n"
+      "  if (t % 2)\n"
+      "    scan[t] += 1000;\n"
+      "  return scan[t ^ 1];\n"
+      "}\n"
+      "__device__ int sum_of_neighbour (int i)\n"
+      "{\n"
+      "  static __shared__ volatile int v[64];\n"
+      "  int sum = 0;\n"
+      "  v[i] = i % 32;\n"
+      "  for (int n = 0; n < 4; n++) {\n"
+      "    sum += v[i ^ 1];\n"
+      "    if (i % 2)\n"
+      "      v[i] += 1;\n"
+      "  }\n"
+      "  return sum;\n"
       "}\n",
-      1, 64, 64 * sizeof *seen);
-
-  ck_assert_int_eq (seen[0], 63 * 32);
-  for (int i = 32; i < 64; i++)
-    ck_assert_int_eq (seen[i], (i ^ 1) - 31 + (i % 2 ? 0 : 1000));
-}
-
-/* Lanes that diverge in a loop meet again at the end of its body. */
-TEST (loop_with_volatile_memory)
-{
-  static const Expectation table[] = {
-    { "sum_of_neighbour (i)", "4 * (t ^ 1) + (t % 2 ? 0 : 6)" },
-  };
-
-  check_values ("__device__ int sum_of_neighbour (int i)\n"
-                "{\n"
-                "  static __shared__ volatile int v[64];\n"
-                "  int sum = 0;\n"
-                "  v[i] = i % 32;\n"
-                "  for (int n = 0; n < 4; n++) {\n"
-                "    sum += v[i ^ 1];\n"
-                "    if (i % 2)\n"
-                "      v[i] += 1;\n"
-                "  }\n"
-                "  return sum;\n"
-                "}\n",
       table, 64);
 }
 
