@@ -137,7 +137,9 @@ assert_error (GstElement *pipeline, const gchar *name, const gchar *words)
 #define SINK "appsink name=sink sync=false async=false"
 #define VICTIM " ! cudafilter kernel-timeout=300"
 
-TEST_PARALLEL (4);
+/* If kernels of several processes fail at about the same time, NVIDIA's driver
+ * may not report one of them. */
+TEST_PARALLEL (g_file_test ("/dev/nvidiactl", G_FILE_TEST_EXISTS) ? 1 : 4);
 
 static const struct {
   const gchar *source;
