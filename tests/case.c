@@ -136,6 +136,17 @@ test_count_fds (void)
   return n;
 }
 
+gboolean test_leaks;
+
+/* Called by the leak checker. */
+__attribute__ ((visibility ("default"))) int __lsan_is_turned_off (void);
+
+int
+__lsan_is_turned_off (void)
+{
+  return test_leaks;
+}
+
 int
 test_main (int argc, char **argv)
 {

@@ -97,6 +97,9 @@ gboolean test_matches (const guint8 *data, gsize size, guint seed);
 /* Returns the number of open file descriptors of this process. */
 guint test_count_fds (void);
 
+/* Whether the leak checker ignores the leaks of this process. */
+extern gboolean test_leaks;
+
 G_END_DECLS
 
 #endif /* __TEST_CASE_H__ */

@@ -183,10 +183,11 @@ TEST (events_while_stopping)
 TEST_STEPS (
     frames_outlive_elements, "begin; push 1-2; keep 1; disconnect; stop; drop");
 
-/* A client that polls can be stopped while it looks for the next frame. */
+/* A client that polls can be stopped while it looks for the next frame, which
+ * it would do for longer than a test may run. */
 TEST_STEPS (busy_poll,
-    "serve; connect busy-poll=10000000; push 0; pull 0; push 1; pull 1;"
-    "disconnect; clients 0; connect busy-poll=10000000; push 2; pull 2;"
+    "serve; connect busy-poll=2000000000; push 0; pull 0; push 1; pull 1;"
+    "disconnect; clients 0; connect busy-poll=2000000000; push 2; pull 2;"
     "eos; get eos");
 
 /* The frame that waits for a client is sent when the server's pipeline ends,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * slow.h: whether a test runs under a tool that makes it many times slower
+ * slow.h: whether a test runs under a tool that makes it many times slower, and
+ * waits that consider it
  *
  * A test that does the same for hundreds of cases then runs fewer of them. The
  * test decides which.
@@ -57,5 +58,21 @@ test_limit (gint64 microseconds)
   return slower && g_ascii_strtoll (slower, NULL, 10) > 1 ? G_MAXINT64
                                                           : microseconds;
 }
+
+/* Waits until @condition is true. Fails the test if that takes longer than on a
+ * busy machine. Under a tool that makes tests slow, there is no limit. */
+#define test_wait_for(condition) \
+  G_STMT_START \
+  { \
+    gint64 start_ = g_get_monotonic_time (); \
+    gint64 limit_ = test_limit (60 * G_TIME_SPAN_SECOND); \
+\
+    while (!(condition)) { \
+      fail_unless (g_get_monotonic_time () - start_ < limit_, \
+          "not in time: %s", G_STRINGIFY (condition)); \
+      g_usleep (1000); \
+    } \
+  } \
+  G_STMT_END
 
 #endif /* __TEST_SLOW_H__ */

@@ -21,22 +21,6 @@ G_BEGIN_DECLS
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstHarness, gst_harness_teardown)
 
-/* Waits until @condition is true. Fails the test if that takes longer than on a
- * busy machine. Under a tool that makes tests slow, there is no limit. */
-#define test_wait_for(condition) \
-  G_STMT_START \
-  { \
-    gint64 start_ = g_get_monotonic_time (); \
-    gint64 limit_ = test_limit (60 * G_TIME_SPAN_SECOND); \
-\
-    while (!(condition)) { \
-      fail_unless (g_get_monotonic_time () - start_ < limit_, \
-          "not in time: %s", G_STRINGIFY (condition)); \
-      g_usleep (1000); \
-    } \
-  } \
-  G_STMT_END
-
 /* Returns a context of the default device. Fails the test if there is none. */
 GstVkgdrContext *test_context_new (void);
 

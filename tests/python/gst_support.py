@@ -122,12 +122,6 @@ def other_cuda_context() -> GstVkgdr.Context:
         driver.Context.pop()
 
 
-def upload(memory: Gst.Memory, data: bytes) -> None:
-    """Writes to the start of device memory."""
-    with GstVkgdr.Mapping.new(memory, READ | WRITE) as mapping:
-        mapping.data[: len(data)] = data
-
-
 def download(memory: Gst.Memory) -> bytes:
     """The content of device memory."""
     with GstVkgdr.Mapping.new(memory, READ) as mapping:

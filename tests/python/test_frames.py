@@ -172,8 +172,9 @@ class FramesTest(support.TestCase):
         self.serve("GRAY8")
         frames = vkgdr.Frames(self.path)
         timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
-        timer.start()
-        self.assertRaises(KeyboardInterrupt, next, frames)
+        with self.assertRaises(KeyboardInterrupt):
+            timer.start()
+            next(frames)
 
     # --- other processes -----------------------------------------------------------
 

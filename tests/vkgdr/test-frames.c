@@ -7,6 +7,7 @@
  * tests/gst/ipc-*.c test what vkgdripcsink and vkgdripcsrc make of it.
  */
 
+#include "../gst/slow.h"
 #include "util.h"
 
 #include <errno.h>
@@ -32,15 +33,6 @@
 
 /* Bytes of metas: a socket has room for a few such frames. */
 #define LARGE 60000
-
-#define wait_for(condition) \
-  do { \
-    int ms_; \
-\
-    for (ms_ = 0; ms_ < 20000 && !(condition); ms_++) \
-      usleep (1000); \
-    ck_assert_msg (condition, "not in time: %s", #condition); \
-  } while (0)
 
 static char path[64];
 
@@ -246,7 +238,7 @@ come (void)
   int fd = come_with (VKGDR_WIRE_VERSION, VKGDR_WIRE_VERSION);
 
   expect (fd, VKGDR_WIRE_WELCOME, 0);
-  wait_for (count_clients () == n + 1);
+  test_wait_for (count_clients () == n + 1);
   return fd;
 }
 
@@ -328,7 +320,7 @@ serve_one_frame (void)
   source = open_source ();
   buffer = vkgdr_frame_server_acquire (source, 0);
   memset (buffer->planes[0].host, 7, HEIGHT * buffer->planes[0].stride);
-  wait_for (vkgdr_frame_server_count_clients (source) == 1);
+  test_wait_for (vkgdr_frame_server_count_clients (source) == 1);
   vkgdr_frame_server_send (source, buffer, 5);
   pause ();
 }
@@ -379,7 +371,7 @@ TEST (streams)
   int i;
 
   connect_to_source ();
-  wait_for (vkgdr_frame_server_count_clients (source) == 1);
+  test_wait_for (vkgdr_frame_server_count_clients (source) == 1);
   ck_assert_int_eq (
       cu->cuStreamCreate (&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
   for (i = 0; i < 8; i++)
@@ -431,16 +423,16 @@ TEST (full_socket)
     vkgdr_server_end (server);
     expect (reader, VKGDR_WIRE_EOS, 0);
     if (k == 1) {
-      wait_for (count_used () <= 10);
+      test_wait_for (count_used () <= 10);
       kept = count_used ();
     }
   }
-  wait_for (count_used () <= kept);
+  test_wait_for (count_used () <= kept);
   vkgdr_server_get_figures (server, &figures);
   ck_assert_uint_gt (figures.lost, 180);
   /* The frames that were sent, EOS, perhaps a frame of a later stream. */
   ck_assert_uint_gt (read_until_eos (deaf), 0);
-  wait_for (count_used () == 0);
+  test_wait_for (count_used () == 0);
   for (i = 0; i < 20; i++)
     send_in (memory, LARGE);
   start = vkgdr_socket_now ();
@@ -497,7 +489,7 @@ TEST (no_descriptors_in_the_client)
 {
   serve (VKGDR_SERVER_LEAKY_NO, 4);
   connect_frames ();
-  wait_for (count_clients () == 1);
+  test_wait_for (count_clients () == 1);
   limit_descriptors (0);
   send_in (memory, 0);
   receive (10 * SECOND, VKGDR_FRAMES_ERROR);
@@ -517,7 +509,7 @@ TEST (close_returns_frames)
 
   serve (VKGDR_SERVER_LEAKY_NO, 16);
   connect_frames ();
-  wait_for (count_clients () == 1);
+  test_wait_for (count_clients () == 1);
   for (i = 0; i < 7; i++) {
     vkgdr_export *export = new_export ();
 
@@ -526,7 +518,7 @@ TEST (close_returns_frames)
   }
   frame = receive (10 * SECOND, VKGDR_FRAMES_FRAME);
   vkgdr_frames_close (frames);
-  wait_for (count_used () <= 1);
+  test_wait_for (count_used () <= 1);
   ck_assert_int_eq (count_used (), 1);
   vkgdr_frame_release (frame);
   ck_assert_int_eq (n_imports, 0);
@@ -551,7 +543,7 @@ TEST (exports_end)
       vkgdr_export_unref (export);
     expect (client, VKGDR_WIRE_FRAME, i);
     if (i % 2 == 0) {
-      wait_for (count_used () == 0);
+      test_wait_for (count_used () == 0);
       vkgdr_export_unref (export);
     }
     ck_assert_uint_eq (next (client, &number), VKGDR_WIRE_FORGET);
@@ -607,7 +599,7 @@ TEST (wrong_clients)
   close (fd);
   fd = come_with (VKGDR_WIRE_VERSION - 1, VKGDR_WIRE_VERSION + 1);
   expect (fd, VKGDR_WIRE_WELCOME, 0);
-  wait_for (count_clients () == 1);
+  test_wait_for (count_clients () == 1);
   send_in (memory, 0);
   expect (fd, VKGDR_WIRE_FRAME, 1);
   send_number (fd, VKGDR_WIRE_RELEASE, 1);
@@ -646,7 +638,7 @@ TEST (hostile_client)
       send_number (fd, VKGDR_WIRE_STOP, 0);
     close (fd);
   }
-  wait_for (count_clients () == 1 && test_count_fds () <= fds);
+  test_wait_for (count_clients () == 1 && test_count_fds () <= fds);
   close (witness);
   stop ();
 }

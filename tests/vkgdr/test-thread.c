@@ -4,6 +4,7 @@
  * while a device is open
  */
 
+#include "../gst/slow.h"
 #include "util.h"
 
 #include <limits.h>
@@ -44,7 +45,6 @@ TEST (it_lives_as_long_as_a_device)
   vkgdr_t first = test_open (0), second = test_open (0), other;
   sigset_t ours;
   Thread thread;
-  int i;
 
   setenv ("VKGDR_DEBUG", "no-vulkan", 1);
   other = test_open (VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
@@ -60,9 +60,7 @@ TEST (it_lives_as_long_as_a_device)
   ck_assert_int_eq (access (thread.task, F_OK), 0);
   vkgdr_close (second);
   /* The system still lists a thread for a moment after pthread_join(). */
-  for (i = 0; i < 10000 && access (thread.task, F_OK) == 0; i++)
-    usleep (1000);
-  ck_assert_int_ne (access (thread.task, F_OK), 0);
+  test_wait_for (access (thread.task, F_OK) != 0);
   vkgdr_close (other);
 }
 
