@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Each public function of libgstvkgdr has a user, and says whether it is thread-safe.
+"""Each public function of libgstvkgdr has a user and a description, and says whether it is
+thread-safe.
 
     test-symbols.py SOURCE-FOLDER LIBRARY LIBVKGDR [GIR]
 
@@ -32,6 +33,7 @@ ENDINGS = (".c", ".cc", ".h", ".md", ".py")
 OF_TYPES = re.compile(r"_(get_type|meta_get_info|quark|ref|unref|copy|free)$")
 
 FUNCTIONS = {CORE + kind for kind in ("function", "method", "constructor")}
+CALLABLES = FUNCTIONS | {CORE + kind for kind in ("virtual-method", "callback", "signal")}
 
 
 def read_users():
@@ -99,6 +101,24 @@ class Symbols(unittest.TestCase):
                 listed = re.findall(r"(?m)^ (\w+)@", file.read())
             with self.subTest(package=package):
                 self.assertEqual(listed, read_symbols(library))
+
+    def test_each_can_be_called_from_python_and_is_described(self):
+        elements = list(ElementTree.parse(GIR).iter())
+        # A callback in a record is also listed as a virtual method.
+        fields = {inner for element in elements if element.tag == CORE + "field"
+                  for inner in element}
+        for element in elements:
+            name = element.get(C + "identifier") or element.get("name")
+            result = element.find(CORE + "return-value")
+            with self.subTest(name=name):
+                self.assertTrue(
+                    element.get("introspectable") != "0" or element.get("shadowed-by"))
+            if element.tag in CALLABLES and element not in fields and not name.endswith(
+                    "_get_type"):
+                with self.subTest(name=name):
+                    self.assertTrue(text_of(element) or text_of(result))
+                    for parameter in element.findall(f"{CORE}parameters/{CORE}parameter"):
+                        self.assertTrue(text_of(parameter), parameter.get("name"))
 
     def test_each_says_whether_it_is_thread_safe(self):
         """The text of the function says it, or the text of its type for all functions
