@@ -122,8 +122,9 @@ TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
 /* Each client gets all frames, complete and in order, and nothing is copied. */
 TEST (all_frames)
 {
+  g_autoptr (GstElement) pipeline = NULL;
   GSubprocess *processes[CLIENTS];
-  GstElement *pipeline, *ipc;
+  GstElement *ipc;
   guint i;
 
   for (i = 0; i < CLIENTS; i++)
@@ -139,7 +140,7 @@ TEST (all_frames)
   fail_unless_equals_uint64 (test_stat (ipc, "frames-lost"), 0);
   /* The last frames are sent when clients release others. */
   test_wait_for (test_stat (ipc, "frames-sent") == CLIENTS * FRAMES);
-  test_ipc_stop_server (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
   for (i = 0; i < CLIENTS; i++) {
     fail_unless (g_subprocess_wait_check (processes[i], NULL, NULL));
     g_object_unref (processes[i]);
@@ -196,7 +197,8 @@ TEST (killed_clients)
       gst_vkgdr_allocator_get_managed_bytes (allocator), bytes);
   test_assert_fds (fds);
   fail_unless_equals_uint64 (test_stat (ipc, "frames-lost"), 0);
-  test_ipc_stop_server (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
   fail_unless (g_subprocess_wait_check (client, NULL, NULL));
   gst_vkgdr_allocator_free_held (allocator);
   fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 0);

@@ -88,7 +88,7 @@ TEST_LOOP (other_users, G_N_ELEMENTS (permissions))
 {
   g_autofree gchar *folder = g_path_get_dirname (test_ipc_path);
   struct stat status;
-  GstElement *server;
+  g_autoptr (GstElement) server = NULL;
 
   if (geteuid () != 0) {
     g_print ("skipped: only root can be another user\n");
@@ -109,7 +109,7 @@ TEST_LOOP (other_users, G_N_ELEMENTS (permissions))
       ask_as_other_user (), permissions[__i__].answer_if_666);
   fail_unless_equals_uint64 (test_stat_of (server, "ipc", "clients-refused"),
       permissions[__i__].answer_if_666 == REFUSAL);
-  test_ipc_stop_server (server);
+  gst_element_set_state (server, GST_STATE_NULL);
 }
 
 /* --- hostile servers ----------------------------------------------------- */

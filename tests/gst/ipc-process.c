@@ -81,13 +81,6 @@ test_ipc_new_server (const gchar *source, const gchar *properties)
 }
 
 void
-test_ipc_stop_server (GstElement *pipeline)
-{
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (pipeline);
-}
-
-void
 test_ipc_wait_clients (GstElement *element, guint n)
 {
   guint clients = 0;

@@ -26,9 +26,6 @@ void test_ipc_teardown (void);
  * PAUSED. */
 GstElement *test_ipc_new_server (const gchar *source, const gchar *properties);
 
-/* Stops the pipeline, and frees it. */
-void test_ipc_stop_server (GstElement *pipeline);
-
 /* Waits until @element has @n clients. */
 void test_ipc_wait_clients (GstElement *element, guint n);
 
