@@ -278,8 +278,9 @@ class Tensors(DeviceTestCase):
             *(("NV12", "colorimetry=bt709" + site, FILTERS, ("rgb",)) for site in sites),
             ("NV12 A420", usual, FILTERS, ("rgb", "rgba")),
             ("Y42B P010_10LE Y444_16LE", usual, FILTERS, ("rgb",)),
-            ("GRAY8", "", FILTERS, ("rgb",)), ("GRAY16_LE", "", ("bilinear",), ("rgb",)),
-            ("RGB ARGB64 GRAY8", "colorimetry=2:1:5:1", ("nearest",), ("rgb", "gray")),
+            ("GRAY8", "colorimetry=2:3:5:1", FILTERS, ("rgb",)),
+            ("GRAY16_LE", "", ("bilinear",), ("rgb",)),
+            ("RGB ARGB64", "colorimetry=2:1:5:1", ("nearest",), ("rgb", "gray")),
             ("NV21 I420 Y444 Y41B NV16 NV24 I420_10LE P016_LE", usual, ("bilinear",), ("rgb",)),
         ):
             for format in formats.split():

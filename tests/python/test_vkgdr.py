@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests of the module vkgdr: it has the API of vkgdr 0.1, and does not crash."""
 
-import concurrent.futures
 import gc
 
 import support
@@ -70,11 +69,6 @@ class WithoutContext(support.TestCase):
             (VkgdrError, "context", Vkgdr.open_current_context),
             (VkgdrError, "no CUDA context is current", RawMemory, Vkgdr(0), SIZE),
         )
-
-    def test_is_freed_where_no_context_is_current(self) -> None:
-        with support.primary_context(), concurrent.futures.ThreadPoolExecutor(1) as thread:
-            memory = RawMemory(Vkgdr(0), SIZE)
-            thread.submit(memory.free).result()
 
 
 class Memory(WithContext):

@@ -352,10 +352,14 @@ TEST (killed_server)
   stop ();
 }
 
+static atomic_int may_begin;
+
 static void
 slow_work (void *is_done)
 {
-  usleep (200000);
+  while (!atomic_exchange (&may_begin, 0))
+    usleep (1000);
+  usleep (30000);
   atomic_store ((atomic_int *) is_done, 1);
 }
 
@@ -380,6 +384,7 @@ TEST (streams)
   cu->cuLaunchHostFunc (stream, slow_work, &is_written);
   ck_assert (vkgdr_frame_server_send_on_stream (source, buffers[0], 5, stream));
   ck_assert_int_eq (atomic_load (&is_written), 0);
+  atomic_store (&may_begin, 1);
   vkgdr_frame_release (receive (10 * SECOND, VKGDR_FRAMES_FRAME));
   ck_assert_int_eq (atomic_load (&is_written), 1);
 
@@ -388,6 +393,7 @@ TEST (streams)
   ck_assert (vkgdr_frame_release_on_stream (
       receive (10 * SECOND, VKGDR_FRAMES_FRAME), stream));
   ck_assert_int_eq (atomic_load (&is_read), 0);
+  atomic_store (&may_begin, 1);
   while ((buffers[1] = vkgdr_frame_server_acquire (source, 10 * SECOND))
          == buffers[0])
     ; /* the first frame may come back earlier */
