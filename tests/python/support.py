@@ -92,6 +92,14 @@ def pattern(size: int, seed: int = 1) -> bytes:
     return bytes((i * 7 + i // 251 + seed * 13) % 256 for i in range(size))
 
 
+def run_python(*arguments: str) -> Any:
+    """Runs an interpreter of its own in this folder, until it ends."""
+    return subprocess.run(
+        [sys.executable, "-X", "faulthandler", *arguments],
+        cwd=os.path.dirname(os.path.abspath(__file__)), stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, timeout=100)
+
+
 class TestCase(unittest.TestCase):
     def assert_raise(self, *rows: Any) -> None:
         """Each row is an error, a pattern of its text, a function, and its arguments."""
@@ -104,10 +112,7 @@ class TestCase(unittest.TestCase):
         """A program in an interpreter of its own prints this, which is a pattern of the
         whole output, and ends with this status. It finds the modules of this folder.
         """
-        result = subprocess.run(
-            [sys.executable, "-X", "faulthandler", "-c", code],
-            cwd=os.path.dirname(os.path.abspath(__file__)), stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, timeout=60)
+        result = run_python("-c", code)
         self.assertEqual(result.returncode, status, result.stdout)
         self.assertRegex(result.stdout, re.compile(rf"\A(?:{output})\Z", re.DOTALL))
 

@@ -3,8 +3,6 @@
 
 import os
 import re
-import subprocess
-import sys
 import tempfile
 import unittest
 from typing import List
@@ -23,13 +21,7 @@ HAS_ANALYTICS = "1.0" in gst_support.gi.Repository.get_default().enumerate_versi
 class Examples(unittest.TestCase):
     def run_example(self, command: str, is_good: bool = True) -> str:
         name, *arguments = command.split()
-        result = subprocess.run(
-            [sys.executable, "-X", "faulthandler", os.path.join(EXAMPLES, name), *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=100,
-        )
+        result = support.run_python(os.path.join(EXAMPLES, name), *arguments)
         self.assertEqual(result.returncode == 0, is_good, result.stdout)
         return result.stdout
 
