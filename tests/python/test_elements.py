@@ -233,7 +233,8 @@ class Looking(support.TestCase):
                     if one.flags & GObject.ParamFlags.WRITABLE:
                         self.assertTrue(int(one.flags) & int(mutable))
                         if one.value_type.name != "GstValueArray":
-                            self.assertEqual(value, one.default_value)
+                            # PyGObject 3.58 has none for structures.
+                            self.assertEqual(value, getattr(one, "default_value", None))
                         element.set_property(one.name, value)
 
 
