@@ -109,7 +109,7 @@ gst_cuda_filter_open (GstVkgdrBaseTransform *transform, GError **error)
   GST_OBJECT_UNLOCK (self);
   gst_vkgdr_stream_set_kernel_timeout (
       gst_vkgdr_base_transform_get_stream (transform), timeout);
-  /* Properties may have been set while notifications are frozen. */
+  /* Properties set while notifications are frozen are not committed yet. */
   gst_cuda_filter_commit (self);
   return gst_cuda_filter_start_worker (self, error);
 }
@@ -174,7 +174,7 @@ move_meta (GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf,
   const gint sides[] = { sizes->out_info->width, sizes->out_info->height };
   const GstVideoRectangle from = { 0, 0, w, h },
                           to = { 0, 0, sides[0], sides[1] };
-  /* The axes of the output that the columns and the rows of the input
+  /* Which axis of the output (0: x, 1: y) the input's x axis and y axis
    * become. */
   const gint x = turn && turn->swaps_sides, y = 1 - x;
   GstVideoMetaTransformMatrix m;

@@ -3,8 +3,8 @@
  * cudafilter/update.c: replaces the running pair by the requested one
  *
  * A setter stores its request and returns. The worker builds the pair for it,
- * and the streaming thread uses the pair from the next frame on. Knows nothing
- * of caps and frames.
+ * and the streaming thread uses the pair from the next frame on. Also makes the
+ * rules for caps of a pair.
  */
 
 #include "cudafilter/cudafilter.h"
@@ -111,8 +111,8 @@ gst_cuda_filter_is_pending (GstCudaFilter *self)
   return is_pending;
 }
 
-/* Returns the values of all parameters of a request, or NULL: those that were
- * not set have their defaults. The caller frees them. */
+/* Returns the values of all parameters of a request, with defaults for those
+ * that were not set, or NULL. The caller frees them. */
 static GstStructure *
 get_values (const GstCudaRequest *request)
 {
@@ -144,12 +144,11 @@ gst_cuda_filter_get_params (GstCudaFilter *self)
 
 /* --- building a pair ------------------------------------------------------ */
 
-/* Returns a pair for the request. Returns NULL with @error set if the
- * parameters do not fit, and NULL without an error if no kernel is loaded for
- * the request. If the request has no new parameters, and the old ones do not
- * fit the requested kernel, those of the running pair are used. If the
- * requested kernel is the same as before (@is_same) and still cannot be used, a
- * new output and new parameters are applied to the running kernel. */
+/* Returns a pair for the request: the requested kernel with its parameters or,
+ * if none are new and the old ones do not fit, with those of @running. If the
+ * requested kernel is the same as before (@is_same) and still cannot be used,
+ * the pair has the kernel of @running, with the new output and parameters.
+ * Returns NULL if none fits, with @error set if parameters were the cause. */
 static GstCudaPair *
 build (
     GstCudaWorker *work, gboolean is_same, GstCudaPair *running, GError **error)
@@ -190,8 +189,8 @@ publish (GstCudaWorker *work, GstCudaPair *pair)
   g_clear_pointer (&old, gst_cuda_pair_unref);
 }
 
-/* Keeps the running pair. Before the first frame there is none; then the
- * streaming thread posts the error. Takes ownership of @error. */
+/* Keeps the pair that is in use, and warns. Before the first frame, the error
+ * is kept for wait_for_worker () instead. Takes ownership of @error. */
 static void
 reject (GstCudaWorker *work, GError *error)
 {
@@ -212,8 +211,8 @@ reject (GstCudaWorker *work, GError *error)
 
 /* --- the worker ---------------------------------------------------------- */
 
-/* Copies the request. Returns whether the kernel has to be loaded: a pixel's
- * expression is compiled for the names and types of its parameters. */
+/* Copies the request. Returns whether the kernel has to be loaded, also because
+ * a pixel's expression is compiled for its parameters' names and types. */
 static gboolean
 take_request (GstCudaWorker *work, gboolean *is_same, GstCudaPair **running)
 {

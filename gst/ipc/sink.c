@@ -16,9 +16,9 @@
  *
  * Upstream is offered a pool of memory that other processes can import. All
  * clients read the memory that the source writes, so no vkgdrupload is needed.
- * Frames in other memory (small memories of vkgdrupload's allocator, memory of
- * a decoder, system memory of another element) are copied once, on the device
- * if that is possible.
+ * Frames in other memory (less than 1 MiB outside a pool, memory of a decoder,
+ * system memory of another element) are copied once, on the device if that is
+ * possible.
  *
  * A frame is sent when it is written, and its buffer goes back to its pool when
  * all clients have used it or are gone. The streaming thread waits for neither.
@@ -437,8 +437,8 @@ set_tags (GstVkgdrIpcSink *self, GstTagList *tags)
   return ok;
 }
 
-/* An event may have only some of the tags. A client that was not sent the tags
- * of earlier events needs them, too. */
+/* An event may have only some of the tags. A client that connects later needs
+ * those of earlier events, too. */
 static void
 send_tags (GstVkgdrIpcSink *self, GstEvent *event)
 {
@@ -592,8 +592,8 @@ new_server (GstVkgdrIpcSink *self, GError **error)
   params.max_buffers = self->max_buffers;
   params.waits_for_client = self->wait_for_connection;
   GST_OBJECT_UNLOCK (self);
-  /* If the client is in the same pipeline, its sink gets no frame before this
-   * element plays. */
+  /* In the same pipeline, the client's sink gets no frame before this element
+   * plays. So this element must not wait for a preroll. */
   if (params.waits_for_client)
     gst_base_sink_set_async_enabled (GST_BASE_SINK (self), FALSE);
   GST_OBJECT_LOCK (self);
@@ -888,9 +888,9 @@ install_properties (GObjectClass *klass)
   /**
    * GstVkgdrIpcSink:wait-for-connection:
    *
-   * Whether frames wait until there is a client. Otherwise frames are dropped
-   * while there is none. The element then does not preroll (it sets
-   * #GstBaseSink:async to %FALSE), so that a client may be in its own pipeline.
+   * Whether frames wait until there is a client; if not, they are dropped. An
+   * element that waits does not preroll (it sets #GstBaseSink:async to %FALSE),
+   * so that a client may be in its own pipeline.
    *
    * Since: 0.2
    */

@@ -97,7 +97,7 @@ struct _GstVkgdrIpcSrc {
 
   /* Statistics, protected by the object lock. */
   guint64 frames;
-  guint64 last_lost;    /* of the last client */
+  guint64 last_lost;    /* of the last connection */
   GstClockTime latency; /* of the server's pipeline */
 };
 
@@ -202,11 +202,11 @@ set_format (GstVkgdrIpcSrc *self, GstFormat format)
 }
 
 /* Returns the shift from running times of the server's pipeline to those of
- * this pipeline. @running_time is that of @frame in the server's pipeline. When
- * a live frame arrives, its age is the latency. So the first frames may be
- * older than this pipeline; a sink drops them. If a frame is older than that,
- * its timestamps do not come from a clock. Then the shift is such that this
- * stream begins with this frame. */
+ * this pipeline. @running_time is that of @frame in the server's pipeline. A
+ * live frame arrives one latency after its time. So the times of the first ones
+ * may be before this pipeline's start; a sink drops them. If a time is still
+ * earlier, it does not come from a clock. Then the shift makes this stream
+ * begin with @frame. */
 static GstClockTimeDiff
 get_shift (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame,
     GstClockTimeDiff running_time)
@@ -387,10 +387,9 @@ read_segment (GstVkgdrIpcSrc *self, GError **error)
          || set_invalid (error, "a segment");
 }
 
-/* The base class pushes the tags after the segment. But
- * gst_element_send_event () would hold the state lock of the element meanwhile.
- * A state change of the pipeline holds its own state lock, takes this one, and
- * may wait for the calling thread. */
+/* Calls the base class, which pushes the tags after the segment:
+ * gst_element_send_event () also takes the element's state lock, but a state
+ * change holds this lock while it may wait for the calling thread. */
 static gboolean
 read_tags (GstVkgdrIpcSrc *self, GstTagScope scope, GError **error)
 {
@@ -499,8 +498,8 @@ ensure_frames (GstVkgdrIpcSrc *self, GError **error)
   return TRUE;
 }
 
-/* Waits until there is a message. First polls the socket for the time of
- * busy-poll. Returns FALSE if the wait was cancelled. */
+/* Waits for a message. During the time of busy-poll, returns TRUE at once: the
+ * caller polls the socket. Returns FALSE if the wait was cancelled. */
 static gboolean
 wait_for_message (GstVkgdrIpcSrc *self, gint64 start)
 {
@@ -701,7 +700,7 @@ reset (GstVkgdrIpcSrc *self)
   memset (self->serials, 0, sizeof (self->serials));
   self->format_serial = 0;
   self->needs_caps = FALSE;
-  /* A server that sends no segment has this one. */
+  /* A server that sends no segment has the one above. */
   self->needs_offset = TRUE;
   self->follows_clock = FALSE;
   g_atomic_int_set (&self->is_unlocked, FALSE);

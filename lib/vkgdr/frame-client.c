@@ -3,7 +3,7 @@
  * frame-client.c: receives the frames of a frame server
  *
  * Nothing in a message is used before it was checked. A frame keeps a reference
- * to its memories and to the connection, so that it outlives both.
+ * to its memories and to the connection: both live as long as the frame.
  */
 
 #include <errno.h>
@@ -664,7 +664,7 @@ read_frame (vkgdr_frames_t self, const uint8_t *data, size_t size)
   atomic_fetch_add (&self->refs, 1);
   describe (self, frame, &head);
   if (!read_parts (self, frame, &head, data + sizeof (head))) {
-    frame->release_is_sent = true; /* the connection ends */
+    frame->release_is_sent = true; /* not needed: the connection ends */
     vkgdr_frame_release (frame);
     refuse ("a frame");
     return NULL;
@@ -850,8 +850,8 @@ greet (vkgdr_frames_t self)
     .max_version = VKGDR_WIRE_VERSION,
   };
 
-  /* If the server has refused and closed the connection already, its message
-   * has the reason. */
+  /* A failure is ignored: if the server has already refused this client, its
+   * message has the reason. */
   vkgdr_socket_send (self->fd, &hello, sizeof (hello), -1);
   return vkgdr_socket_check_peer (self->fd, self->params.allowed_peers);
 }

@@ -47,7 +47,7 @@ struct vkgdr_server {
   struct stat file; /* identifies the socket at @path */
   int listener;
   vkgdr_export_watcher watcher; /* its eventfd ends the wait of the io thread */
-  pthread_t io, waiter;
+  pthread_t io, waiter; /* serves the socket; waits for unwritten frames */
 
   pthread_mutex_t lock; /* for the fields below */
   pthread_cond_t cond;  /* a client, the queue or a frame has changed */
@@ -59,7 +59,7 @@ struct vkgdr_server {
   vkgdr_output *current; /* the waiter waits for it; NULL also after a flush */
   vkgdr_packet *states[VKGDR_PEER_N_STATES];
   uint64_t last_number;
-  vkgdr_server_figures gone; /* figures of clients that have disconnected */
+  vkgdr_server_figures gone; /* figures without the present clients' */
   bool has_ended;            /* EOS is the last thing that was sent */
   bool is_flushed;           /* the next frame has DISCONT */
   bool is_unlocked, is_closing;
@@ -163,8 +163,8 @@ clear_queue_locked (vkgdr_server *self, vkgdr_output **garbage)
     vkgdr_output_unref (take_first_locked (self), garbage);
 }
 
-/* Releases the lock meanwhile. Sends the frame when it is written, unless there
- * is a flush before that. */
+/* Sends the frame when it is written, unless there is a flush before that.
+ * Releases the lock while it waits. */
 static void
 handle_first_locked (vkgdr_server *self, vkgdr_output **garbage)
 {

@@ -2,10 +2,10 @@
  *
  * window-memory.c: memory in the window
  *
- * Vulkan allocates and maps it, or imports it from a file descriptor. In both
- * cases, CUDA imports it from a file descriptor. The functions whose names
- * begin with call_ are called in the thread that calls Vulkan. Must not know
- * how a device is found, nor how memory is pooled.
+ * Vulkan allocates and maps it, or, with a window, imports it from a file
+ * descriptor. In all cases, CUDA imports it from a file descriptor. The
+ * functions whose names begin with call_ are called in the thread that calls
+ * Vulkan. Must not know how a device is found, nor how memory is pooled.
  */
 
 #include <errno.h>

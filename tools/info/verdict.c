@@ -3,9 +3,9 @@
  * verdict.c: whether a device can be used, or why not and what to do
  *
  * A device can be used if the trial with it passed. One table says which facts
- * are a finding, another one which remedy belongs to it if that depends on the
- * machine. Errors of the libraries have remedies of their own. Calls no driver.
- * So a test can use the report of a device that the machine does not have.
+ * make a finding, another one has the remedies that depend on the machine.
+ * Errors of the libraries have remedies of their own. Calls no driver. So a
+ * test can use the report of a device that the machine does not have.
  */
 
 #include <string.h>
@@ -23,10 +23,10 @@
 #define END_PROGRAMS \
   "end other programs that use the GPU (nvidia-smi lists them)"
 
-/* A row is a finding if all facts in @when are true. A fact is a member of the
- * report, of the device or of the settings. NAME is true if it is neither null
- * nor false, !NAME if it is, and NAME=TEXT if its text contains this. In texts,
- * {NAME} is the text of a fact, or the first remedy of this name that
+/* A row is a finding if all conditions in @when hold. A fact is a member of the
+ * report, of its settings, of the device or of the probe (info.h). NAME: the
+ * fact is neither null nor false; NAME=TEXT: its text contains TEXT; ! negates.
+ * In texts, {NAME} is the text of a fact, or the first remedy of this name that
  * applies. */
 static const struct {
   const gchar *id, *when, *text, *remedy;
@@ -96,7 +96,7 @@ static const struct {
   { "get-driver", "", "{get-cuda}" },
   { "use-gpu", "!why-software", "unset VKGDR_DRIVER" },
   { "use-gpu", "", "{get-cuda}" },
-  /* If the kernel has no driver, this setting is not the cause. */
+  /* If Linux has no NVIDIA driver, this variable is not the cause. */
   { "get-cuda", "nvidia-kernel-driver CUDA_VISIBLE_DEVICES",
       "unset CUDA_VISIBLE_DEVICES (it is \"{CUDA_VISIBLE_DEVICES}\"), or let "
       "it name a GPU that nvidia-smi -L lists" },
@@ -114,7 +114,7 @@ static const struct {
   { "resize-window", "!VKGDR_DEBUG=bar",
       "enable Resizable BAR and Above 4G decoding in the firmware" },
 
-  /* "simulated" and "full-window" have the remedy. */
+  /* The findings "simulated" and "full-window" have the remedy. */
   { "get-window", "VKGDR_DEBUG=no-", "" },
   { "get-window", "obstacle=window-memory VKGDR_DEBUG=bar", "" },
   { "get-window", "obstacle=window-memory full", "" },

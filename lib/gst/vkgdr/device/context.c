@@ -2,8 +2,8 @@
  *
  * device/context.c: a CUDA context and the libvkgdr handle of its device
  *
- * The only file of this library that opens devices. Knows nothing of elements,
- * which share contexts in element/element.c, and nothing of memory.
+ * The only file of this library that opens devices. Knows nothing of elements;
+ * device/sharing.c finds the context of an element.
  */
 
 #include <stdbool.h>
@@ -452,12 +452,11 @@ gst_vkgdr_context_check_usable (GstVkgdrContext *self, GError **error)
   return self->cuda != NULL;
 }
 
-/* With the capture mode "global", the default, CUDA refuses calls of all
- * threads that it cannot order with the work that the application captures,
- * such as cuEventQuery (), and invalidates the capture. The library's work is
- * never a part of the application's graph, so its threads use the mode
- * "relaxed" while the context is pushed. cuCtxRecordEvent () is refused in
- * every mode. */
+/* While the application captures a graph in mode "global", the default, CUDA
+ * refuses some calls of every thread, such as cuEventQuery (), and invalidates
+ * the capture. The library's work is never a part of that graph, so a thread
+ * uses the mode "relaxed" while it has pushed the context. cuCtxRecordEvent ()
+ * is refused in every mode. */
 static _Thread_local struct {
   unsigned int depth;
   bool is_relaxed;

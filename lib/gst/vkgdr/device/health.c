@@ -12,8 +12,8 @@
  * behind that kernel: such work will never be done. */
 #define GRACE G_TIME_SPAN_SECOND
 
-/* Microseconds for which a thread that waits only yields, because the delay of
- * a sleep would be noticeable. The driver's own waits do the same. */
+/* A waiting thread yields for this number of microseconds before it sleeps,
+ * because a sleep's delay would be noticeable. The driver's waits do so. */
 #define SPIN 200
 
 /* Then a pause lasts 1 / PART of the time waited so far, and at most PAUSE_MAX
@@ -36,9 +36,8 @@ struct _GstVkgdrHealth {
   GMutex lock;   /* for the next field */
   GError *error; /* why the context is lost, or NULL */
 
-  GMutex
-      hang_lock; /* for the next fields; taken with a reclaimer's lock held */
-  GError *hang;  /* names the kernel that does not end, or NULL */
+  GMutex hang_lock; /* for the next fields; taken under the launches' lock */
+  GError *hang;     /* names the kernel that does not end, or NULL */
   gint64 hung_from; /* monotonic time */
 };
 

@@ -64,8 +64,8 @@ gboolean gst_vkgdr_health_check_hang (GstVkgdrHealth *self, GError **error);
  * waits queries, pauses and queries again. The pauses grow with the time waited
  * so far, so that both the delay and the cost of the queries stay within a few
  * percent of it. FALSE with @error set if the wait should be given up, because
- * a kernel does not end, and the wait has lasted so long that the work must be
- * queued behind that kernel. */
+ * a kernel does not end, and the wait has lasted so long that what it waits
+ * for is certainly queued behind that kernel. */
 gboolean gst_vkgdr_health_pause (
     GstVkgdrHealth *self, gint64 since, GError **error);
 

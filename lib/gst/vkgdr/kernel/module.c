@@ -196,8 +196,8 @@ gst_vkgdr_module_init (GstVkgdrModule *self)
 {
 }
 
-/* Must be called with the context pushed. Adds the zero byte at the end that
- * PTX text needs, because a GBytes may not have one. */
+/* Must be called with the context pushed. Loads a copy of @image that ends with
+ * the zero byte that PTX text needs, which a GBytes can lack. */
 static gboolean
 load_bytes (GstVkgdrModule *self, GBytes *image, GError **error)
 {

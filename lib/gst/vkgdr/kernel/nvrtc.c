@@ -23,7 +23,7 @@ typedef struct _nvrtcProgram *nvrtcProgram;
 /* nvrtcResult: 0 is success, and this value means errors in the source. */
 #define NVRTC_ERROR_COMPILATION 6
 
-/* X (function, need, arguments) */
+/* X (function, is_required, arguments) */
 #define NVRTC_FUNCTIONS(X) \
   X (nvrtcVersion, TRUE, (int *major, int *minor)) \
   X (nvrtcCreateProgram, TRUE, \

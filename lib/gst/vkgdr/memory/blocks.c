@@ -113,8 +113,8 @@ gst_vkgdr_blocks_retire (GstVkgdrBlocks *self, const GstVkgdrRemains *remains)
 {
   GstVkgdrFenceState state = get_state (remains);
 
-  /* Another owner of the memory must get it back even if the allocator is not
-   * used any more. */
+  /* Memory without a slab may have another owner, who must get it back even if
+   * the allocator is not used any more. */
   if (state == GST_VKGDR_FENCE_REACHED)
     recycle (self, remains);
   else if (state == GST_VKGDR_FENCE_LOST || !remains->block.slab
@@ -170,7 +170,7 @@ wait_and_reap (GstVkgdrBlocks *self)
           fences, gst_vkgdr_fence_ref (g_ptr_array_index (remains->fences, i)));
   }
   g_mutex_unlock (&self->lock);
-  /* If a wait fails, a kernel does not end, and other waits would fail, too. */
+  /* A wait fails mostly behind a kernel that does not end: so would others. */
   for (i = 0; i < fences->len; i++)
     if (!gst_vkgdr_fence_wait (g_ptr_array_index (fences, i), NULL))
       break;

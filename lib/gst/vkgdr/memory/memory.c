@@ -486,12 +486,12 @@ gst_vkgdr_memory_set_access (GstMemory *memory, GstVkgdrAccess access)
  * @flags: %GST_MAP_READ, %GST_MAP_WRITE or both
  * @error: return location for a #GError
  *
- * Makes work that is queued on @stream from now on wait until it may use the
- * memory's device pointer: until the content is on the device and, for writing,
- * until all readers are done. The CPU does not wait, unless the driver is older
- * than CUDA 12.5 and the memory was used by code that sets no fences. After
- * queueing its work, the caller must call gst_vkgdr_memory_end_access() with
- * the same arguments.
+ * Makes @stream wait, before work that is queued later, until the memory's
+ * device pointer may be used: until the content is on the device and, for
+ * writing, until all readers are done. The CPU does not wait, unless the driver
+ * is older than CUDA 12.5 and the memory was used by code that sets no fences.
+ * After queueing its work, the caller must call gst_vkgdr_memory_end_access()
+ * with the same arguments.
  *
  * Thread-safe. But the accesses of two threads to one memory are ordered only
  * if one of them has called gst_vkgdr_memory_end_access() before the other one
@@ -597,7 +597,7 @@ gst_vkgdr_memory_get_write_times (
  *
  * Thread-safe.
  *
- * Returns: whether all known accesses of the device have ended
+ * Returns: whether all accesses of the device are known to have ended
  *
  * Since: 0.1
  */

@@ -18,8 +18,8 @@
  * Any other memory is copied by the CPU.
  *
  * The driver unpins memory only when the device is idle. The owner of a memory
- * must not wait for that. So a thread checks from time to time which memories
- * have no other owner, unpins these, and frees them.
+ * must not wait for that. So the timer thread looks for memories that have no
+ * other owner, and the reclaim thread (sync/reclaim.c) unpins and frees these.
  */
 
 #include <sys/mman.h>
@@ -55,7 +55,7 @@ typedef struct {
 typedef struct {
   State state;
   guint8 *data; /* the pinned address: first byte of the root */
-  Pin *pin;     /* for memory of a file descriptor, freed with it; or NULL */
+  Pin *pin;     /* owned, for memory of a file descriptor; or NULL */
 } Known;
 
 static GMutex lock;     /* protects Known of all memories, and `pins` */
@@ -188,7 +188,7 @@ is_in_one_piece (GstMemory *memory, const guint8 *data)
 }
 
 /* Maps the file of @memory once more, for as long as the memory lives. Refuses
- * DMA buffers, which need calls around each access, and may not be ordinary
+ * DMA buffers: they need calls around each access, and are not always ordinary
  * memory. */
 static guint8 *
 map_file (GstMemory *memory)
@@ -242,7 +242,7 @@ find_pages (Pin *pin, GstMemory *memory, GError **error)
   }
   pin->data = first;
   pin->memory = gst_memory_ref (memory);
-  /* The memory may be unpinned only after gst_deinit (). */
+  /* The memory may stay pinned beyond gst_deinit (). */
   GST_MINI_OBJECT_FLAG_SET (memory, GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
   return TRUE;
 }

@@ -25,9 +25,9 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_policy_debug);
  * reads 0.06 GB/s. */
 #define SLOW 8
 
-/* Nanoseconds. A buffer that took less is not slow: a read takes 10 ns for each
- * byte, and direct writes of small frames may take more than eight times as
- * long as writes to the CPU's cache. */
+/* Nanoseconds. A buffer that took less is not slow: direct writes of a small
+ * frame may take more than eight times as long as writes to the CPU's cache.
+ * Reading takes 10 ns for each byte, so 2 KB already exceed this. */
 #define SLOW_MIN (20 * GST_USECOND)
 
 /* Nanoseconds until direct buffers are tried again with a writer that reads;
@@ -40,7 +40,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_policy_debug);
  * the time, unless other threads need it. */
 #define BUSY 0.85
 
-/* Numbers of pools. Measured on an H200, in GB/s of all pools together:
+/* Direct pools: of few, of many (rule 4). On an H200, GB/s of all together:
  *
  * | pools                         | 2  | 4  | 8  | 16 |
  * | all direct                    | 29 | 30 | 33 | 33 |
@@ -80,7 +80,7 @@ struct _GstVkgdrPolicy {
 
 /* The pools that have asked for direct access, oldest first. All contexts of a
  * device share its window, and so do their pools. */
-static GMutex pools_lock; /* the last one in the lock order */
+static GMutex pools_lock; /* taken after a policy's lock */
 static GPtrArray *pools;
 
 /* --- the rules ------------------------------------------------------------ */

@@ -26,7 +26,7 @@ static GMutex lock; /* for the fields below, and for launches (sync/stream.h) */
 static GQueue launches; /* of GstVkgdrLaunch, in the order of their launch */
 static guint n_reports; /* streams that are being made to fail */
 static GCond reported;  /* one of them has failed */
-static guint pass;      /* over the launches */
+static guint pass;      /* searches so far */
 static GQuark scheduled_quark; /* on contexts: a timer will check */
 
 /* Returns "kernel "a" of x", which the caller frees. */
@@ -73,7 +73,7 @@ init_locked (void)
 /* --- checks ----------------------------------------------------------------
  */
 
-/* Releases the lock meanwhile. The kernel has ended, or was not queued. */
+/* Releases the lock meanwhile. The kernel has ended or cannot be watched. */
 static void
 remove_locked (GstVkgdrLaunch *launch)
 {
@@ -92,7 +92,7 @@ remove_locked (GstVkgdrLaunch *launch)
   g_mutex_lock (&lock);
 }
 
-/* The time begins when the kernel is first seen to be able to run. */
+/* The time begins at the first check that finds `begin` reached. */
 static gboolean
 is_overdue_locked (GstVkgdrLaunch *launch)
 {
@@ -142,7 +142,7 @@ find_changed_locked (GstVkgdrFenceState *state)
   return NULL;
 }
 
-/* The thread calls the handlers of the signal of a stream. */
+/* This thread is in the handlers of a stream's signal "failed". */
 static _Thread_local gboolean is_reporting;
 
 /* Releases the lock meanwhile. @error: (transfer full) (nullable): NULL is
@@ -192,7 +192,7 @@ gst_vkgdr_launch_check_all (void)
   GstVkgdrFenceState state;
   GstVkgdrLaunch *launch;
 
-  if (is_reporting) /* goes on when the handlers have returned */
+  if (is_reporting) /* the outer check goes on afterwards */
     return;
   g_mutex_lock (&lock);
   while ((launch = find_changed_locked (&state)))
@@ -244,8 +244,8 @@ check (gpointer user_data)
   gst_vkgdr_context_unref_in_background (context);
 }
 
-/* Makes sure that a timer checks the launches of @context, as long
- * as there are any. Without a thread, the next launch tries again. */
+/* Makes sure that a timer checks the launches of @context, as long as there are
+ * any. Without a thread, the next launch tries again. */
 static void
 schedule_locked (GstVkgdrContext *context)
 {

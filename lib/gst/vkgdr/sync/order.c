@@ -100,8 +100,8 @@ find_pending (GstVkgdrOrder *order, GstMapFlags flags)
 }
 
 /* Waits for @fence (transfer full), or for the whole CUDA context if it is
- * NULL. Until the wait has ended, the uses on undeclared streams count, so that
- * other threads wait, too. A use that is added meanwhile still counts then. */
+ * NULL. Uses on undeclared streams become settled only after the wait, so that
+ * other threads wait, too; a use that is added meanwhile does not. */
 static gboolean
 wait_unlocked (
     GstVkgdrOrder *order, GstVkgdrFence *fence, GMutex *lock, GError **error)

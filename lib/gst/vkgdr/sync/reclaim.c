@@ -11,8 +11,8 @@
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_reclaim_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_reclaim_debug
 
-/* Microseconds between two queries of fences: first about the time of a short
- * frame, then growing, since no thread waits for the result. */
+/* Microseconds between two queries of fences: first about as long as the work
+ * on a small frame, then growing, since no thread waits for the result. */
 #define LOOK_MIN 500
 #define LOOK_MAX (20 * G_TIME_SPAN_MILLISECOND)
 
@@ -51,10 +51,10 @@ static struct {
   GMutex lock;        /* for the fields below */
   GCond changed;      /* a task was added or is done, or a thread has ended */
   GPtrArray *running; /* of Reclaimer */
-  GQueue undone; /* of Task that will not be run or freed; for leak checkers */
-  gint64 deadline; /* monotonic time when the threads end, or 0 */
-  gint owner;      /* the process that the threads belong to, or 0; atomic */
-  gint is_over;    /* the end has begun; atomic */
+  GQueue undone;      /* of Task that are never freed; kept for leak checkers */
+  gint64 deadline;    /* monotonic time when the threads end, or 0 */
+  gint owner;         /* the process that the threads belong to, or 0; atomic */
+  gint is_over;       /* the end has begun; atomic */
 } all;
 
 static Reclaimer *
@@ -85,8 +85,8 @@ is_forked (void)
 /* --- tasks -----------------------------------------------------------------
  */
 
-/* At the end, the context stays open: the system closes the device with the
- * process, and waiting for the drivers to do it first would only delay that. */
+/* At the end, the context stays open: the system closes the device when the
+ * process exits, and waiting for the drivers would only delay the exit. */
 static void
 task_run (Task *task)
 {
@@ -135,8 +135,8 @@ handle_loss (Task *task)
 }
 
 /* Whether the task can run now. While a driver call waits for the device, other
- * threads cannot queue work on it. So the task runs only after all work is done
- * that is queued when its fences are reached. */
+ * threads cannot queue work on it. So when its fences are reached, the task
+ * still waits for all work that is queued at that time. */
 static gboolean
 can_run (Task *task)
 {
@@ -166,8 +166,8 @@ has_to_end_locked (Reclaimer *self)
              || g_get_monotonic_time () >= all.deadline);
 }
 
-/* Releases the lock meanwhile. Runs the tasks that can run, once each. Returns
- * whether there was one. */
+/* Runs the tasks that can run, once each, without the lock. Returns whether
+ * there was one. */
 static gboolean
 run_tasks_locked (Reclaimer *self)
 {
@@ -248,8 +248,8 @@ run (gpointer data)
 /* --- the end of the process ----------------------------------------------
  */
 
-/* Whether the end waits for a thread: not for one in a driver call that does
- * not return, because a kernel does not end. */
+/* Whether there is a thread that the end waits for. It does not wait if the
+ * thread may be in a driver call behind a kernel that does not end. */
 static gboolean
 has_running_locked (void)
 {

@@ -3,9 +3,9 @@
  * sync/sync-private.h: the interface of the folder sync for the other folders,
  * which docs/architecture.md calls rooms
  *
- * Streams, fences, launches, the order of accesses to a memory, and a thread
- * that waits for fences. Knows nothing of memory. Thread-safe, except
- * GstVkgdrOrder.
+ * Streams, fences, launches, the order of accesses to a memory, and threads
+ * that wait for fences or a time. Does not use the room memory. Thread-safe,
+ * except GstVkgdrOrder.
  */
 
 #ifndef __GST_VKGDR_SYNC_PRIVATE_H__
@@ -19,10 +19,10 @@ G_BEGIN_DECLS
 
 /* --- fence.c: points of a stream that can be waited for ---------------------
  *
- * A fence is an event that has been recorded behind the work. It is pending,
- * reached or lost. A fence is lost if the driver could not be queried. It is
- * then unknown whether the device still uses the memory that the fence
- * protects, so a lost fence is never treated as reached.
+ * A fence is an event that was recorded behind some work of a stream. It is
+ * pending, reached or lost: the driver gave an error for it, or could not
+ * record it. It is then unknown whether the device still uses the memory that
+ * the fence protects, so a lost fence is never treated as reached.
  */
 
 typedef enum {
@@ -45,8 +45,8 @@ GPtrArray *gst_vkgdr_fences_add (GPtrArray *fences, GstVkgdrFence *fence);
 GstVkgdrFenceState gst_vkgdr_fences_get_state (GPtrArray *fences);
 
 /* If the fence is lost: makes its stream fail, so that an element can post the
- * error. If the device has failed, only takes note of that: the kernels that
- * may be the cause make their streams fail. Must be called without a lock. */
+ * error. If the device has failed, only notes that: launch.c makes the streams
+ * of the kernels fail that may be the cause. Must be called without a lock. */
 void gst_vkgdr_fence_report_lost (GstVkgdrFence *fence);
 
 /* Records a fence behind all work that is queued on @handle, a stream of
@@ -60,14 +60,14 @@ GstVkgdrFence *gst_vkgdr_fence_new_on (
  * captured. */
 GstVkgdrFence *gst_vkgdr_fence_new_on_all (GstVkgdrContext *context);
 
-/* A fence for work on undeclared streams behind which the driver cannot record
- * one. */
+/* A lost fence, for work on streams that the user of a memory did not name
+ * ("undeclared"), if the driver cannot record one behind it. */
 GstVkgdrFence *gst_vkgdr_fence_new_lost (GstVkgdrContext *context);
 
 GstVkgdrContext *gst_vkgdr_fence_get_context (GstVkgdrFence *fence);
 
-/* Makes work that is queued on @handle, a stream of @context, from now on wait
- * for the fence. Does nothing if the fence was recorded on the same stream.
+/* Makes @handle, a stream of @context, wait for the fence before it does work
+ * that is queued later. Does nothing if the fence is of the same stream.
  * @stream is the object for @handle, or NULL if the stream belongs to another
  * library. */
 gboolean gst_vkgdr_fence_precede (GstVkgdrFence *fence,
@@ -80,7 +80,8 @@ gboolean gst_vkgdr_fence_precede (GstVkgdrFence *fence,
  * device names the kernel, and is posted by its element. If its stream has a
  * time limit, the time of the kernel begins when the fence in front of it is
  * reached, and ends with the fence behind it. A kernel that exceeds its limit
- * makes its own stream fail. Other streams, allocations and frees go on.
+ * makes its own stream fail. Other streams go on, but nothing is freed
+ * meanwhile.
  *
  * There is one list of all launches, which timers check.
  */
@@ -100,10 +101,10 @@ GstVkgdrLaunch *gst_vkgdr_launch_begin (
  * that fails, it is unknown when the kernel ends, and it is not watched. */
 void gst_vkgdr_launch_end (GstVkgdrLaunch *launch, gboolean ok);
 
-/* Checks all launches now: forgets those that have ended, and makes streams
- * fail, that of the first launch first. When it returns, the elements of these
- * streams have posted their errors, even if other threads check, too. Must be
- * called without a lock. */
+/* Checks all launches now, in their order: forgets those that have ended, and
+ * makes the streams of failed and overdue ones fail. Waits at most 100 ms until
+ * the elements have posted these errors, also those that another thread found.
+ * Must be called without a lock. In a handler of "failed", does nothing. */
 void gst_vkgdr_launch_check_all (void);
 
 /* --- order.c: the order in which the CPU and streams access a memory --------
@@ -111,17 +112,17 @@ void gst_vkgdr_launch_check_all (void);
  * Stores of the CPU through the window are not ordered by streams, and streams
  * do not wait for each other. So each memory has fences: `written` is reached
  * when the content is on the device, and each stream that reads the memory adds
- * one to `readers`. An order does not know what is written or read.
+ * one to `readers`. An order knows only its fences, not the memory.
  *
  * Not thread-safe: the memory's lock must be held. Only gst_vkgdr_order_wait ()
  * waits.
  */
 
-typedef struct {            /* of zeros, except the context */
+typedef struct {            /* initially 0, except context */
   GstVkgdrContext *context; /* of the memory; not a reference */
   GstVkgdrFence *written;   /* NULL if the content is on the device */
   GPtrArray *readers;       /* of GstVkgdrFence; NULL before the first one */
-  guint64 unknown_uses;     /* count of uses on undeclared streams */
+  guint64 unknown_uses;     /* count of uses without a fence */
   guint64 settled_uses;     /* how many of these were waited for */
   GError *lost; /* why the content did not reach the device, or NULL */
 } GstVkgdrOrder;
@@ -156,17 +157,17 @@ gst_vkgdr_order_has_unknown_use (const GstVkgdrOrder *order)
  * work can be queued. */
 gboolean gst_vkgdr_order_settle_unknown (GstVkgdrOrder *order);
 
-/* Makes work that is queued on @handle, a stream of @context, from now on wait
- * for everything that an access with @flags has to follow. The CPU does not
- * wait. @stream is the object for @handle, or NULL if the stream belongs to
+/* Makes @handle, a stream of @context, wait for everything that an access with
+ * @flags has to follow, before it does work that is queued later. The CPU does
+ * not wait. @stream is the object for @handle, or NULL if the stream belongs to
  * another library. */
 gboolean gst_vkgdr_order_make_wait (GstVkgdrOrder *order,
     GstVkgdrContext *context, CUstream handle, GstVkgdrStream *stream,
     GstMapFlags flags, GError **error);
 
-/* Must be called when the access for which gst_vkgdr_order_make_wait () was
- * called is queued. @fence (transfer full) is behind it. NULL if recording the
- * fence failed: then the next access waits for the whole CUDA context. */
+/* Must be called after gst_vkgdr_order_make_wait (), when the access is queued.
+ * @fence (transfer full) is behind the access. NULL if recording the fence
+ * failed: then the next access waits for the whole CUDA context. */
 void gst_vkgdr_order_mark (
     GstVkgdrOrder *order, GstVkgdrFence *fence, GstMapFlags flags);
 
@@ -191,7 +192,7 @@ gst_vkgdr_order_is_empty (const GstVkgdrOrder *order)
 /* Whether the content is on the device, so that readers do not have to wait. */
 gboolean gst_vkgdr_order_is_written (GstVkgdrOrder *order);
 
-/* Whether all known accesses of the device have ended. */
+/* Whether all accesses of the device are known to have ended. */
 gboolean gst_vkgdr_order_is_idle (GstVkgdrOrder *order);
 
 /* --- reclaim.c: driver calls that wait for the device -----------------------
@@ -206,11 +207,11 @@ gboolean gst_vkgdr_order_is_idle (GstVkgdrOrder *order);
  * may be alive when the last pipeline is gone. gst_deinit () frees data that
  * every use of a GstObject needs, and the exit handlers of the drivers free
  * data that every driver call needs. So all these threads are ended before
- * that. The comments call this moment "the end". It comes when gst_deinit ()
- * releases GStreamer's registry, because GStreamer has no hook for it; and, in
- * programs that do not call gst_deinit (), in an exit handler, which runs
- * before those of the drivers, which were registered earlier. The end waits for
- * a limited time, and leaves open the contexts that are released from then on.
+ * that. The comments call this moment "the end". GStreamer has no hook for it.
+ * So it comes when gst_deinit () releases GStreamer's registry, or, without
+ * gst_deinit (), in an exit handler. This one runs before those of the drivers,
+ * because they were registered earlier. The end waits for a limited time, and
+ * leaves open the contexts that are released from then on.
  * A child of fork () has no such thread and does not wait for it.
  */
 
