@@ -108,14 +108,22 @@ TEST (old_driver_does_not_wait)
 
 /* --- what is freed during a hang ----------------------------------------- */
 
-static vkgdr_cuda real; /* the driver's table before it is changed */
-static gint is_waiting; /* a call waits for the device; atomic */
+static vkgdr_cuda real;         /* the driver's table before it is changed */
+static GstVkgdrStream *hanging; /* the stream of the endless kernel */
+static gint is_waiting;         /* a call waits for the device; atomic */
+
+static void
+wait_for_error (void)
+{
+  test_wait_for (!gst_vkgdr_stream_check (hanging, NULL));
+}
 
 static CUresult
 unload_behind_kernel (CUmodule module)
 {
   g_atomic_int_set (&is_waiting, TRUE);
-  test_wait_for (is_hung ());
+  wait_for_error ();
+  g_atomic_int_set (&is_waiting, FALSE);
   return real.cuModuleUnload (module);
 }
 
@@ -123,7 +131,7 @@ static CUresult
 record_behind_others (CUevent event, CUstream stream)
 {
   if (g_atomic_int_get (&is_waiting))
-    test_wait_for (is_hung ());
+    wait_for_error ();
   return real.cuEventRecord (event, stream);
 }
 
@@ -139,6 +147,7 @@ TEST (frees_do_not_hide_the_hang)
   GstVkgdrLaunch *launch;
   GError *error = NULL;
 
+  hanging = stream;
   table->cuModuleUnload = unload_behind_kernel;
   table->cuEventRecord = record_behind_others;
   gst_vkgdr_stream_set_kernel_timeout (stream, LIMIT);
@@ -146,10 +155,10 @@ TEST (frees_do_not_hide_the_hang)
   gst_object_unref (function);
   test_wait_for (g_atomic_int_get (&is_waiting));
   gst_vkgdr_launch_end (launch, TRUE);
-  test_wait_for (!gst_vkgdr_stream_check (stream, NULL));
+  wait_for_error ();
   fail_if (gst_vkgdr_stream_check (stream, &error));
   test_assert_says (error, "\"endless\"");
-  test_wait_for (!is_hung ());
+  test_wait_for (!g_atomic_int_get (&is_waiting) && !is_hung ());
 }
 
 static gint n_freed; /* atomic */
