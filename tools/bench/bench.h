@@ -18,6 +18,7 @@
 void bench_copy (GVariant *request);                          /* copies.c */
 void bench_loop (GVariant *request);                          /* loops.c */
 void bench_run (GstVkgdrContext *context, GVariant *request); /* pipeline.c */
+void bench_make (GVariant *request);                          /* pipeline.c */
 
 /* frames.c: runs @what until standard input ends. */
 void bench_play (const gchar *what);

@@ -9,10 +9,12 @@ is measured.
 import dataclasses
 import typing
 
+from bench_sources import NVDEC, SOURCES
+
 BATCH = 8  # frames of a tensor
 TENSOR_SIZE = 640  # width and height of a network's input
 SMALL = 4096  # bytes of a small buffer
-PIXEL_BYTES = {"NV12": 1.5, "RGBA": 4, "": 1}
+PIXEL_BYTES = {"NV12": 1.5, "I420": 1.5, "RGBA": 4, "": 1}
 AREA = 512 << 20  # bytes that all streams copy from, but each from an eighth of it at least
 CACHED = 64 << 10  # bytes that --fill copy copies from
 STREAMS = (1, 2, 4, 8, 16)
@@ -32,7 +34,10 @@ EACH = (Frame("1080p-nv12", "1080p NV12", "NV12", 1920, 1080),
         Frame("4k-rgba", "4K RGBA", "RGBA", 3840, 2160))
 LITTLE = (Frame("360p-nv12", "360p NV12", "NV12", 640, 360),
           Frame("180p-rgba", "180p RGBA", "RGBA", 320, 180))
-QUICK = dict(zip(EACH, (LITTLE[0], *LITTLE)))  # what --quick measures instead
+DECODED = (Frame("1080p-i420", "1080p", "I420", 1920, 1080),
+           Frame("4k-i420", "4K", "I420", 3840, 2160))
+QUICK = {**dict(zip(EACH, (LITTLE[0], *LITTLE))),  # what --quick measures instead
+         **dict.fromkeys(DECODED, Frame("360p-i420", "360p", "I420", 640, 360))}
 TINY = (Frame("64x64-rgba", "64x64 RGBA", "RGBA", 64, 64),)
 BUFFER = (Frame("4kib", "buffers of 4 KiB", "", SMALL, 1),)
 
@@ -59,7 +64,11 @@ class Case:
     unit: str
     variants: list
     frames: tuple = EACH[1:2]
-    source: str = "touch=write"  # what the source does with a buffer; empty: fakesrc
+    # What the source does with a buffer, or the text of a source that begins with "=".
+    # Empty: fakesrc.
+    source: str = "touch=write"
+    material: str = ""  # makes the files that the source reads, see bench_sources.py
+    feeder: str = ""  # the pipeline of another process, which gives frames to the source
     consumers: int = 0  # other processes; then the tails have sinks
     bytes: int = 0  # of a frame
     streams: int = 1
@@ -108,6 +117,7 @@ SINK = " ! fakesink sync=false enable-last-sample=false"
 CUDA_CAPS = " ! video/x-raw(memory:CUDAMemory)"
 TO_RGBA = " ! video/x-raw(memory:VkgdrMemory),format=RGBA"
 UNTOUCHED = "touch=nothing"
+SIZE = "width={width},height={height},framerate=60/1"
 
 
 def ours(label="vkgdrupload", tail="", name="vkgdrupload", how="rate"):
@@ -166,6 +176,7 @@ def ipc_delays(name, title, consumers, source="", client="IPC_PATH"):
 
 
 # Each first variant is compared with the others.
+PROCESSOR = [dataclasses.replace(variant, how="processor") for variant in UPLOADS]
 IPC_RATES = [ipc("vkgdripcsink", "vkgdripcsink ! vkgdripcsrc", IPC_SRC + SINK),
              ours("in one process", SINK)]
 CASES = [
@@ -232,6 +243,21 @@ CASES = [
     Case("cuda", "Compared with GStreamer's own CUDA elements", "cuda", " to RGBA of half the size",
          "frames/s", [ours("vkgdrupload ! cudaconvertscale", CUDA_CAPS + HALF),
                       theirs("cudaupload ! cudaconvertscale", HALF), NONE], EACH),
+    # sources that people use, and what the upload costs the processor
+    *[Case(section, table, source.name, f", {source.title}", unit, variants, DECODED,
+           f"={source.text}", source.material, source.feeder)
+      for section, table, unit, variants in (
+          ("sources", "Real sources", "frames/s", UPLOADS),
+          ("processor", "Processor time of real sources", "us/frame", PROCESSOR))
+      for source in SOURCES],
+    Case("nvdec", "Frames of NVIDIA's own decoder", "nvdec", ", nvh264dec", "frames/s", [
+        Variant("cudafilter", "cudafilter kernel=copy", f"{CUDA_CAPS} ! cudafilter kernel=copy"),
+        Variant("vkgdrtensor", "vkgdrtensor", f"{CUDA_CAPS}{TENSOR}1"),
+        Variant("cudaconvertscale", "cudaconvertscale ! cudadownload",
+                f"{CUDA_CAPS}{SCALED},width={{tensor_size}},height={{tensor_size}}"
+                " ! cudadownload ! video/x-raw"),
+        Variant("none", "decoder alone", CUDA_CAPS)],
+         DECODED, f"={NVDEC.text}", NVDEC.material),
     # compared with programs that convert on the CPU or with PyTorch
     Case("tensors", "Frames as tensors of float16", "tensors", "", "frames/s", [
         ours("vkgdrupload ! vkgdrtensor", f"{TENSOR}{BATCH}", "vkgdrtensor", f"rate:{BATCH}"),
@@ -258,7 +284,15 @@ CASES = [
 SECTIONS = list(dict.fromkeys(case.section for case in CASES))
 
 
+def fit(text, frame):
+    """The text of a pipeline for frames of this size."""
+    return text.replace("RAW_CAPS", f"video/x-raw,format={frame.format},{SIZE}").replace(
+        "SIZE", SIZE).format(width=frame.width, height=frame.height)
+
+
 def make_source(case, frame):
+    if case.source.startswith("="):
+        return fit(case.source[1:], frame)
     if not case.source:
         return f"fakesrc sizetype=fixed sizemax={SMALL}"
     touch, space, others = case.source.partition(" ")
@@ -272,6 +306,7 @@ def make_case(case, frame, streams, options, device):
     case = dataclasses.replace(
         case, id=f"{frame.id}-{case.id}", title=frame.title + case.title, streams=streams,
         bytes=int(frame.width * frame.height * PIXEL_BYTES[frame.format]),
+        material=fit(case.material, frame), feeder=fit(case.feeder, frame),
         variants=[dataclasses.replace(variant, samples=[]) for variant in case.variants])
     if case.section == "convert-kernel":  # half of what is read and written
         case.bytes = (case.bytes + 4 * frame.width * frame.height) // 2
@@ -285,7 +320,7 @@ def make_case(case, frame, streams, options, device):
     if case.fill == "uncached":
         case.area = (AREA >> 7 if options.quick else AREA) // min(streams, 8)
     for variant in case.variants:
-        if variant.tail or variant.how in ("rate", "process"):
+        if variant.tail or variant.how in ("rate", "process", "processor"):
             tail = variant.tail.format(
                 device=device, tensor_size=64 if options.quick else TENSOR_SIZE,
                 half_width=frame.width // 2, half_height=frame.height // 2)
@@ -303,6 +338,7 @@ def make_cases(options, device, sections):
             for group in groups
             for frame in dict.fromkeys(quick.get(frame, frame) for frame in group[0].frames)
             for case in group
+            if not (options.quick and case.section == "processor" and case.source != group[0].source)
             for streams in (STREAMS[:2 if options.quick else None]
                             if case.section == "streams" else (1,))]
 

@@ -4,8 +4,10 @@
 The C files describe the requests. Does not depend on how results are shown.
 """
 
+import contextlib
 import json
 import os
+import pathlib
 import select
 import shlex
 import subprocess
@@ -14,6 +16,7 @@ import tempfile
 import time
 
 from bench_cases import CONSUMER, COPIES
+from bench_sources import N_FILES
 
 PATIENCE = 90  # seconds, for one reply of the helper beyond the measured time
 QUICK_LIMIT = 150  # seconds, after which --quick measures nothing more
@@ -23,6 +26,7 @@ STREAMS_WARM_UP = 1.5
 LINK = 64 << 20  # bytes of a transfer that measures the link
 COPIES_SHARE = 20  # a copy is measured for this part of the time
 MIN_IPC_SECONDS = 0.2
+POLL = 0.01  # seconds, for a socket of another process
 # The first part of the frames that other processes receive is not used: in this time,
 # memory is imported.
 IPC_WARM_UP = 1 / 4
@@ -73,6 +77,8 @@ class Measurer:
     def __init__(self, options, folder):
         self.options = options
         self.folder = folder
+        self.folder_of_files = tempfile.TemporaryDirectory(prefix="vkgdr-bench-")
+        self.files = {}
         self.command = shlex.split(os.environ.get("VKGDR_BENCH_HELPER", "")) or [
             os.path.join(folder, "vkgdr-bench-helper")]
         if options.device >= 0:  # also for other processes
@@ -115,12 +121,54 @@ class Measurer:
 
     def run(self, case, variant, **others):
         long = case.section == "streams" and not self.options.quick
-        return self.ask("run", self.options.seconds, **{
-            "pipeline": variant.pipeline, "warm-up": STREAMS_WARM_UP if long else 0.0, **others})
+        with contextlib.ExitStack() as stack:
+            pipeline = variant.pipeline
+            if case.material:
+                pipeline = pipeline.replace("FILES", self.make_files(case.material))
+            if case.feeder:
+                path = stack.enter_context(self.feed(case.feeder))
+                pipeline = pipeline.replace("SOCKET", path)
+            return self.ask("run", self.options.seconds, **{
+                "pipeline": pipeline, "warm-up": STREAMS_WARM_UP if long else 0.0, **others})
+
+    def make_files(self, material):
+        """The folder of the files that this pipeline writes. They are made once."""
+        if material not in self.files:
+            folder = os.path.join(self.folder_of_files.name, str(len(self.files)))
+            os.mkdir(folder)
+            self.files[material] = folder
+            self.ask("make", 0, pipeline=material.replace("FILES", folder))
+        folder = self.files[material]
+        if len(os.listdir(folder)) < N_FILES:
+            raise Failure("the encoder has written too few frames")
+        return folder
+
+    @contextlib.contextmanager
+    def feed(self, feeder):
+        """The path of a socket at which another process offers frames."""
+        with tempfile.TemporaryDirectory(prefix="vkgdr-bench-") as folder:
+            path = pathlib.Path(folder, "socket")
+            command = [*self.command, "play", feeder.replace("SOCKET", str(path))]
+            with start(command) as process:
+                try:
+                    until = time.monotonic() + PATIENCE
+                    while not path.exists() and process.poll() is None:
+                        if time.monotonic() > until:
+                            raise Failure("the other process offers no frames")
+                        time.sleep(POLL)
+                    if not path.exists():
+                        read_line(process)
+                    yield str(path)
+                finally:
+                    process.kill()
 
     def measure_rate(self, case, variant, batch=1):
         rate = self.run(case, variant)["rate"] * int(batch)
         return {"GB/s": rate * case.bytes / 1e9, "us/frame": 1e6 / rate}.get(case.unit, rate)
+
+    def measure_processor(self, case, variant):
+        """The time of all threads of the process, for one frame."""
+        return self.run(case, variant)["processor-time"] * 1e6
 
     def measure_kernel(self, case, variant):
         seconds = self.run(case, variant)["kernel-time"]

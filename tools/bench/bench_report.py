@@ -19,6 +19,7 @@ SUMMARY = {
                  "bare-cuda + bare-vulkan")],
     "loops": [("vkgdrupload / better loop", "vkgdrupload", "loop-window loop-staged")],
     "frames": [("vkgdrupload / cudaupload", "vkgdrupload", "cudaupload")],
+    "sources": [("vkgdrupload / cudaupload", "vkgdrupload", "cudaupload")],
     "streams": [("vkgdrupload / better of direct and staged", "vkgdrupload",
                  "vkgdrupload-direct vkgdrupload-staged")],
     "buffers": [("vkgdrupload / identity", "vkgdrupload", "identity")],

@@ -90,6 +90,8 @@ answer (GstVkgdrContext *context, const gchar *line)
     bench_loop (request);
   else if (g_str_equal (command, "run"))
     bench_run (context, request);
+  else if (g_str_equal (command, "make"))
+    bench_make (request);
   else
     bench_die ("there is no command \"%s\"", command);
   g_variant_unref (request);

@@ -9,6 +9,9 @@
  */
 
 #include <string.h>
+#include <sys/resource.h>
+
+#include <gst/video/video.h>
 
 #include "bench.h"
 
@@ -186,7 +189,66 @@ read_rate (gdouble *gap)
   return sum;
 }
 
-/* --- the command ---------------------------------------------------------- */
+/* The processor time of all threads of this process, in seconds. */
+static gdouble
+get_processor_time (void)
+{
+  struct rusage usage;
+
+  getrusage (RUSAGE_SELF, &usage);
+  return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec
+         + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+static guint64
+count_all_buffers (void)
+{
+  guint64 sum = 0;
+  guint i;
+
+  g_mutex_lock (&lock);
+  for (i = 0; i < n_counters; i++)
+    sum += counters[i].n_buffers + MIN (counters[i].n_arrivals, 1);
+  g_mutex_unlock (&lock);
+  return sum;
+}
+
+/* --- appsrc -------------------------------------------------------------- */
+
+/* What most programs do: a new buffer for each frame. */
+static void
+push_frame (GstElement *source, guint length, gpointer data)
+{
+  gsize size = GPOINTER_TO_SIZE (data);
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, size, NULL);
+  GstFlowReturn flow;
+
+  gst_buffer_memset (buffer, 0, 0x80, size);
+  g_signal_emit_by_name (source, "push-buffer", buffer, &flow);
+  gst_buffer_unref (buffer);
+}
+
+/* An appsrc that is named `fed` gets frames of its caps. */
+static void
+feed (GstElement *pipeline)
+{
+  GstElement *source = gst_bin_get_by_name (GST_BIN (pipeline), "fed");
+  GstCaps *caps = NULL;
+  GstVideoInfo info;
+
+  if (!source)
+    return;
+  g_object_get (source, "caps", &caps, NULL);
+  if (!caps || !gst_video_info_from_caps (&info, caps))
+    bench_die ("the caps of %s are no raw video", GST_OBJECT_NAME (source));
+  g_signal_connect (source, "need-data", G_CALLBACK (push_frame),
+      GSIZE_TO_POINTER (info.size));
+  gst_caps_unref (caps);
+  gst_object_unref (source);
+}
+
+/* --- the commands ----------------------------------------------------------
+ */
 
 /* Returns the statistic `kernel-time` of @element in seconds. Waits, because on
  * a busy machine the device may not have finished a measurement yet. */
@@ -209,8 +271,19 @@ read_kernel_time (GstElement *element)
   bench_die ("the element reports no kernel-time");
 }
 
+static void
+play (GstElement *pipeline)
+{
+  if (gst_element_set_state (pipeline, GST_STATE_PLAYING)
+      != GST_STATE_CHANGE_FAILURE)
+    return;
+  bench_check_bus (pipeline);
+  bench_die ("the pipeline does not start"); /* there is no message why */
+}
+
 /* Runs `pipeline` for `seconds`, after `warm-up` seconds. The reply has its
- * `rate` in buffers per second; if the pipeline has an element `timed`, the
+ * `rate` in buffers per second; the `processor-time` of this process for each
+ * buffer; if the pipeline has an element `timed`, the
  * `kernel-time` of this; and if it has an element `changed`, the `extra-gap`:
  * `pixel` of this is set while the pipeline runs, buffers are counted again,
  * and the longest gap is that of the change. Times are in seconds. */
@@ -218,6 +291,7 @@ void
 bench_run (GstVkgdrContext *context, GVariant *request)
 {
   gdouble seconds, warm_up, rate, before, after, kernel_time = 0;
+  gdouble processor_time;
   const gchar *launch, *pixel;
   GstElement *pipeline, *element;
 
@@ -226,16 +300,16 @@ bench_run (GstVkgdrContext *context, GVariant *request)
   g_variant_lookup (request, "warm-up", "d", &warm_up);
   pipeline = bench_make_pipeline (launch, context);
   watch_sinks (pipeline);
+  feed (pipeline);
   count_from_now ();
-  if (gst_element_set_state (pipeline, GST_STATE_PLAYING)
-      == GST_STATE_CHANGE_FAILURE) {
-    bench_check_bus (pipeline);
-    bench_die ("the pipeline does not start"); /* there is no message why */
-  }
+  play (pipeline);
   wait_for (pipeline, WARM_UP_BUFFERS, MAX (warm_up, seconds * WARM_UP_SHARE));
+  processor_time = get_processor_time ();
   count_from_now ();
   wait_for (pipeline, ENOUGH, seconds);
   rate = read_rate (&before);
+  processor_time =
+      (get_processor_time () - processor_time) / count_all_buffers ();
   after = before;
 
   element = gst_bin_get_by_name (GST_BIN (pipeline), "changed");
@@ -254,7 +328,37 @@ bench_run (GstVkgdrContext *context, GVariant *request)
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
-  bench_reply (
-      g_variant_new_parsed ("{'rate': %d, 'extra-gap': %d, 'kernel-time': %d}",
-          rate, after - before, kernel_time));
+  bench_reply (g_variant_new_parsed ("{'rate': %d, 'processor-time': %d, "
+                                     "'extra-gap': %d, 'kernel-time': %d}",
+      rate, processor_time, after - before, kernel_time));
+}
+
+/* Runs `pipeline` until its end. It makes the files that other pipelines read.
+ */
+void
+bench_make (GVariant *request)
+{
+  const gchar *launch;
+  GstElement *pipeline;
+  GstBus *bus;
+  GstMessage *message;
+  GError *error = NULL;
+
+  g_variant_lookup (request, "pipeline", "&s", &launch);
+  pipeline = bench_make_pipeline (launch, NULL);
+  play (pipeline);
+  bus = gst_element_get_bus (pipeline);
+  message = gst_bus_timed_pop_filtered (
+      bus, 2 * PATIENCE, GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
+  gst_object_unref (bus);
+  if (!message)
+    bench_die ("an encoder takes more than a minute");
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
+    gst_message_parse_error (message, &error, NULL);
+    bench_die ("%s", error->message);
+  }
+  gst_message_unref (message);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+  bench_reply (g_variant_new_parsed ("@a{sv} {}"));
 }
