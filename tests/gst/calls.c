@@ -42,15 +42,14 @@ static const struct {
   guint n_filters;
   gint calls[N_NAMES];
 } lines[] = {
-  /* Each launch has an event in front of it, where its time begins, and one
-   * behind it, which the next frame queries unless a timer has done so. The
-   * input and the output have another one. */
-  { "cudafilter kernel=copy kernel-timeout=10000", 1, { 1, 3, 0, 1 } },
-  { "cudafilter kernel=blur kernel-timeout=10000", 1, { 1, 3, 0, -1 } },
+  /* Each launch has an event behind it, which the next frame queries unless a
+   * timer has done so. The input and the output have another one. */
+  { "cudafilter kernel=copy kernel-timeout=10000", 1, { 1, 2, 0, 1 } },
+  { "cudafilter kernel=blur kernel-timeout=10000", 1, { 1, 2, 0, -1 } },
   { "cudafilter kernel=copy kernel-timeout=0", 1, { 1, 2, -1, -1 } },
   /* Each filter has a stream, and waits for the one in front of it. */
   { "cudafilter ! cudafilter ! cudafilter ! cudafilter kernel-timeout=10000", 4,
-      { 4, 9, -1, -1 } },
+      { 4, 8, -1, -1 } },
 };
 
 /* Apart from @wanted calls for each frame, each filter makes a few additional

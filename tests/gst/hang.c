@@ -34,7 +34,7 @@ TEST_FIXTURE (test_setup_bar, test_teardown);
 TEST_LOOP (failure_ends_the_hang, 2)
 {
   g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
-  GstVkgdrLaunch *launch;
+  GstVkgdrFence *launch;
   GError *error = NULL;
 
   gst_vkgdr_stream_set_kernel_timeout (stream, LIMIT);
@@ -144,7 +144,7 @@ TEST (frees_do_not_hide_the_hang)
   GstVkgdrFunction *function =
       test_function_new (test_context, "__global__ void nothing () {}");
   vkgdr_cuda *table = test_change_driver (&real);
-  GstVkgdrLaunch *launch;
+  GstVkgdrFence *launch;
   GError *error = NULL;
 
   hanging = stream;

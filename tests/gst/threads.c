@@ -104,7 +104,7 @@ TEST (launches_of_others_end_first)
 {
   g_autoptr (GstVkgdrContext) context = test_context_new ();
   g_autoptr (GstVkgdrStream) stream = test_stream_new (context);
-  GstVkgdrLaunch *first;
+  GstVkgdrFence *first;
   GError *error = NULL;
   guint i;
 

@@ -189,7 +189,7 @@ copy_planes (const vkgdr_cuda *cuda, const GstVideoInfo *from,
 
     if (!gst_vkgdr_check (cuda,
             cuda->cuMemcpy2DAsync (
-                &copy, (CUstream) gst_vkgdr_stream_get_handle (stream)),
+                &copy, (CUstream) gst_vkgdr_stream_peek_handle (stream)),
             "cuMemcpy2DAsync", error))
       return FALSE;
   }

@@ -71,7 +71,7 @@ queue_copy (GstMemory *vkgdr_memory, CUcontext peer, gpointer pointer,
         gst_vkgdr_memory_get_device_pointer (vkgdr_memory),
         gst_vkgdr_context_get_cuda_context (context),
         (CUdeviceptr) (guintptr) pointer, peer, size,
-        gst_vkgdr_stream_get_handle (stream));
+        gst_vkgdr_stream_peek_handle (stream));
   gst_vkgdr_context_pop (context);
   return gst_vkgdr_context_check (context, result, "cuMemcpyPeerAsync", error);
 }

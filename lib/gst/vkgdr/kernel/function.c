@@ -278,7 +278,7 @@ gst_vkgdr_function_launch_raw (GstVkgdrFunction *self, GstVkgdrStream *stream,
     void **extra, GError **error)
 {
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
-  GstVkgdrLaunch *launch;
+  GstVkgdrFence *launch;
   CUresult result;
   gchar *what;
   gboolean ok;
@@ -292,7 +292,7 @@ gst_vkgdr_function_launch_raw (GstVkgdrFunction *self, GstVkgdrStream *stream,
   }
   result = cuda->cuLaunchKernel (self->function, grid[0], grid[1], grid[2],
       block[0], block[1], block[2], shared,
-      gst_vkgdr_stream_get_handle (stream), arguments, extra);
+      gst_vkgdr_stream_peek_handle (stream), arguments, extra);
   gst_vkgdr_context_pop (self->context);
   gst_vkgdr_launch_end (launch, result == CUDA_SUCCESS);
   if (result == CUDA_SUCCESS)

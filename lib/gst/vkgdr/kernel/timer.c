@@ -94,7 +94,7 @@ gst_vkgdr_timer_begin (GstVkgdrTimer *timer, GstVkgdrStream *stream)
   timer->last = now;
   ok = fetch (timer, cuda)
        && cuda->cuEventRecord (
-              timer->begin, gst_vkgdr_stream_get_handle (stream))
+              timer->begin, gst_vkgdr_stream_peek_handle (stream))
               == CUDA_SUCCESS;
   gst_vkgdr_context_pop (timer->context);
   return ok;
@@ -107,7 +107,7 @@ gst_vkgdr_timer_end (GstVkgdrTimer *timer, GstVkgdrStream *stream)
     return;
   timer->is_pending =
       gst_vkgdr_context_get_driver (timer->context)
-          ->cuEventRecord (timer->end, gst_vkgdr_stream_get_handle (stream))
+          ->cuEventRecord (timer->end, gst_vkgdr_stream_peek_handle (stream))
       == CUDA_SUCCESS;
   gst_vkgdr_context_pop (timer->context);
 }

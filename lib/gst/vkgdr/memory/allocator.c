@@ -95,7 +95,7 @@ clear_on_device (GstVkgdrAllocator *self, GstVkgdrMemory *mem, gsize offset,
   cuda = gst_vkgdr_context_get_driver (self->context);
   ok = gst_vkgdr_check (cuda,
       cuda->cuMemsetD8Async (mem->block.device + offset, 0, size,
-          gst_vkgdr_stream_get_handle (stream)),
+          gst_vkgdr_stream_peek_handle (stream)),
       "cuMemsetD8Async", error);
   gst_vkgdr_context_pop (self->context);
   if (!ok)

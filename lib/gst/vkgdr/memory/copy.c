@@ -205,7 +205,7 @@ queue (Job *job, CUresult (*run) (const Job *job), const gchar *what,
       || !gst_vkgdr_context_push (context, error))
     return FALSE;
   job->cuda = gst_vkgdr_context_get_driver (context);
-  job->stream = gst_vkgdr_stream_get_handle (stream);
+  job->stream = gst_vkgdr_stream_peek_handle (stream);
   ok = gst_vkgdr_context_check (context, run (job), what, error);
   gst_vkgdr_context_pop (context);
   return end_accesses (job, stream, ok ? error : NULL) && ok;

@@ -27,7 +27,7 @@ copy_async_locked (GstVkgdrMemory *self, GstVkgdrDirection direction,
 {
   GstVkgdrContext *context = gst_vkgdr_stream_get_context (stream);
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  CUstream handle = gst_vkgdr_stream_get_handle (stream);
+  CUstream handle = gst_vkgdr_stream_peek_handle (stream);
   CUdeviceptr device = self->block.device + offset;
   GstMapFlags flags =
       direction == GST_VKGDR_UPLOAD ? GST_MAP_WRITE : GST_MAP_READ;

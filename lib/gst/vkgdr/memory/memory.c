@@ -517,7 +517,7 @@ gst_vkgdr_memory_begin_access (GstMemory *memory, GstVkgdrStream *stream,
            || gst_vkgdr_memory_settle_locked (self, error))
        && gst_vkgdr_order_make_wait (&self->order,
            gst_vkgdr_stream_get_context (stream),
-           gst_vkgdr_stream_get_handle (stream), stream, flags, error);
+           gst_vkgdr_stream_peek_handle (stream), stream, flags, error);
   g_mutex_unlock (&self->lock);
   return ok;
 }

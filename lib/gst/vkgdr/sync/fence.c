@@ -3,15 +3,11 @@
  * sync/fence.c: see sync/sync-private.h
  */
 
-#include "sync/stream.h"
+#include "sync/fence.h"
 
-struct _GstVkgdrFence {
-  gint result;       /* atomic; a CUresult; final unless CUDA_ERROR_NOT_READY */
-  const gchar *what; /* the call that failed; atomic */
-  GstVkgdrContext *context; /* a reference */
-  CUevent event;            /* NULL if the driver could not record it */
-  GstVkgdrStream *stream;   /* a reference; NULL for a foreign stream */
-};
+/* A stream keeps this number of fences that its next kernel waits for before it
+ * looks which of them are reached. */
+#define FEW_WAITS 8
 
 G_DEFINE_BOXED_TYPE (
     GstVkgdrFence, gst_vkgdr_fence, gst_vkgdr_fence_ref, gst_vkgdr_fence_unref)
@@ -19,53 +15,88 @@ G_DEFINE_BOXED_TYPE (
 /* --- recording ------------------------------------------------------------
  */
 
+/* @stream: (nullable) */
 static GstVkgdrFence *
-fence_new (GstVkgdrContext *context, CUresult result, const gchar *what)
+fence_new (GstVkgdrContext *context, GstVkgdrStream *stream)
 {
   GstVkgdrFence *fence = g_atomic_rc_box_new0 (GstVkgdrFence);
 
-  fence->context = gst_object_ref (context);
-  fence->result = result;
-  fence->what = what;
+  fence->context = context;
+  if (stream)
+    fence->stream = gst_object_ref (stream);
+  else
+    gst_object_ref (context);
+  fence->result = CUDA_ERROR_NOT_READY;
+  fence->what = "cuEventQuery";
   return fence;
 }
 
 /* Records an event on @handle, or, if @on_all, behind all work of the CUDA
- * context. */
-static GstVkgdrFence *
-record (GstVkgdrContext *context, CUstream handle, gboolean on_all,
-    GstVkgdrStream *stream, GError **error)
+ * context. Must be called with the context pushed. */
+static gboolean
+record (GstVkgdrFence *fence, CUstream handle, gboolean on_all, GError **error)
 {
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  GstVkgdrFence *fence = NULL;
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (fence->context);
+  CUevent event = gst_vkgdr_context_take_event (fence->context, error);
   CUresult result;
-  CUevent event;
 
-  if (!gst_vkgdr_context_push (context, error))
-    return NULL;
-  event = gst_vkgdr_context_take_event (context, error);
-  if (event) {
-    result = on_all ? cuda->cuCtxRecordEvent (
-                 gst_vkgdr_context_get_cuda_context (context), event)
-                    : cuda->cuEventRecord (event, handle);
-    if (gst_vkgdr_context_check (context, result,
-            on_all ? "cuCtxRecordEvent" : "cuEventRecord", error)) {
-      fence = fence_new (context, CUDA_ERROR_NOT_READY, "cuEventQuery");
-      fence->event = event;
-      fence->stream = stream ? gst_object_ref (stream) : NULL;
-    } else {
-      gst_vkgdr_context_give_event (context, event);
-    }
+  if (!event)
+    return FALSE;
+  if (on_all)
+    result = cuda->cuCtxRecordEvent (
+        gst_vkgdr_context_get_cuda_context (fence->context), event);
+  else
+    result = cuda->cuEventRecord (event, handle);
+  if (gst_vkgdr_context_check (fence->context, result,
+          on_all ? "cuCtxRecordEvent" : "cuEventRecord", error)) {
+    g_atomic_pointer_set (&fence->event, event);
+    return TRUE;
   }
-  gst_vkgdr_context_pop (context);
-  return fence;
+  gst_vkgdr_context_give_event (fence->context, event);
+  return FALSE;
+}
+
+static gboolean
+push_and_record (
+    GstVkgdrFence *fence, CUstream handle, gboolean on_all, GError **error)
+{
+  gboolean ok;
+
+  if (!gst_vkgdr_context_push (fence->context, error))
+    return FALSE;
+  ok = record (fence, handle, on_all, error);
+  gst_vkgdr_context_pop (fence->context);
+  return ok;
+}
+
+/* Returns @fence (transfer full), recorded, or NULL with @error set. */
+static GstVkgdrFence *
+recorded (
+    GstVkgdrFence *fence, CUstream handle, gboolean on_all, GError **error)
+{
+  if (push_and_record (fence, handle, on_all, error))
+    return fence;
+  gst_vkgdr_fence_unref (fence);
+  return NULL;
+}
+
+GstVkgdrFence *
+gst_vkgdr_fence_new_pending (GstVkgdrStream *stream)
+{
+  return fence_new (stream->context, stream);
+}
+
+gboolean
+gst_vkgdr_fence_record (GstVkgdrFence *fence, GError **error)
+{
+  return push_and_record (fence, fence->stream->handle, FALSE, error);
 }
 
 GstVkgdrFence *
 gst_vkgdr_fence_new_on (
     GstVkgdrContext *context, CUstream handle, GError **error)
 {
-  return record (context, handle, FALSE, NULL, error);
+  return recorded (fence_new (context, NULL), handle, FALSE, error);
 }
 
 GstVkgdrFence *
@@ -75,13 +106,17 @@ gst_vkgdr_fence_new_on_all (GstVkgdrContext *context)
 
   if (!cuda || !cuda->cuCtxRecordEvent)
     return NULL;
-  return record (context, NULL, TRUE, NULL, NULL);
+  return recorded (fence_new (context, NULL), NULL, TRUE, NULL);
 }
 
 GstVkgdrFence *
 gst_vkgdr_fence_new_lost (GstVkgdrContext *context)
 {
-  return fence_new (context, CUDA_ERROR_NOT_SUPPORTED, "cuCtxRecordEvent");
+  GstVkgdrFence *fence = fence_new (context, NULL);
+
+  fence->result = CUDA_ERROR_NOT_SUPPORTED;
+  fence->what = "cuCtxRecordEvent";
+  return fence;
 }
 
 /**
@@ -101,7 +136,8 @@ gst_vkgdr_stream_record (GstVkgdrStream *stream, GError **error)
 {
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
 
-  return record (stream->context, stream->handle, FALSE, stream, error);
+  return recorded (
+      fence_new (stream->context, stream), stream->handle, FALSE, error);
 }
 
 /* --- references -----------------------------------------------------------
@@ -133,10 +169,11 @@ fence_clear (gpointer data)
 {
   GstVkgdrFence *fence = data;
 
+  g_clear_pointer (&fence->waits, g_ptr_array_unref);
   if (fence->event)
     gst_vkgdr_context_give_event (fence->context, fence->event);
-  gst_clear_object (&fence->stream);
-  gst_object_unref (fence->context);
+  gst_object_unref (
+      fence->stream ? GST_OBJECT (fence->stream) : GST_OBJECT (fence->context));
 }
 
 /**
@@ -191,13 +228,17 @@ set_lost_error (GstVkgdrFence *fence, GError **error)
 static void
 query (GstVkgdrFence *fence)
 {
-  CUresult result = gst_vkgdr_context_try_push (fence->context);
+  CUevent event = g_atomic_pointer_get (&fence->event);
+  CUresult result;
 
+  if (!event) /* the work is being queued */
+    return;
+  result = gst_vkgdr_context_try_push (fence->context);
   if (result != CUDA_SUCCESS) {
     g_atomic_pointer_set (&fence->what, "cuCtxPushCurrent");
   } else {
-    result = gst_vkgdr_context_get_driver (fence->context)
-                 ->cuEventQuery (fence->event);
+    result =
+        gst_vkgdr_context_get_driver (fence->context)->cuEventQuery (event);
     gst_vkgdr_context_pop (fence->context);
   }
   g_atomic_int_compare_and_exchange (
@@ -232,13 +273,19 @@ gst_vkgdr_fence_report_lost (GstVkgdrFence *fence)
     g_error_free (error);
 }
 
+GPtrArray *
+gst_vkgdr_fences_new (void)
+{
+  return g_ptr_array_new_with_free_func (
+      (GDestroyNotify) gst_vkgdr_fence_unref);
+}
+
 /* Many memories are small and short-lived and never have a fence. */
 GPtrArray *
 gst_vkgdr_fences_add (GPtrArray *fences, GstVkgdrFence *fence)
 {
   if (!fences)
-    fences =
-        g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
+    fences = gst_vkgdr_fences_new ();
   g_ptr_array_add (fences, fence);
   return fences;
 }
@@ -310,6 +357,48 @@ gst_vkgdr_fence_wait (GstVkgdrFence *fence, GError **error)
   return state == GST_VKGDR_FENCE_REACHED;
 }
 
+/* Moves the fences of @waits that are reached to @reached. */
+static void
+take_reached (GPtrArray *waits, GPtrArray *reached)
+{
+  guint i;
+
+  for (i = waits->len; i-- > 0;)
+    if (gst_vkgdr_fence_get_state (g_ptr_array_index (waits, i), NULL)
+        != GST_VKGDR_FENCE_PENDING)
+      g_ptr_array_add (reached, g_ptr_array_steal_index_fast (waits, i));
+}
+
+/* The time of the next kernel of @stream begins when @fence is reached. A
+ * reference must not be dropped with the lock held, because it may be the last
+ * one of another stream. */
+static void
+keep_wait (GstVkgdrStream *stream, GstVkgdrFence *fence)
+{
+  GPtrArray *reached = NULL;
+
+  GST_OBJECT_LOCK (stream);
+  if (stream->waits && stream->waits->len >= FEW_WAITS) {
+    reached = gst_vkgdr_fences_new ();
+    take_reached (stream->waits, reached);
+  }
+  stream->waits =
+      gst_vkgdr_fences_add (stream->waits, gst_vkgdr_fence_ref (fence));
+  GST_OBJECT_UNLOCK (stream);
+  g_clear_pointer (&reached, g_ptr_array_unref);
+}
+
+static void
+forget_waits (GstVkgdrStream *stream)
+{
+  GPtrArray *waits;
+
+  GST_OBJECT_LOCK (stream);
+  waits = g_steal_pointer (&stream->waits);
+  GST_OBJECT_UNLOCK (stream);
+  g_clear_pointer (&waits, g_ptr_array_unref);
+}
+
 gboolean
 gst_vkgdr_fence_precede (GstVkgdrFence *fence, GstVkgdrContext *context,
     CUstream handle, GstVkgdrStream *stream, GError **error)
@@ -326,7 +415,11 @@ gst_vkgdr_fence_precede (GstVkgdrFence *fence, GstVkgdrContext *context,
   result = gst_vkgdr_context_get_driver (context)->cuStreamWaitEvent (
       handle, fence->event, 0);
   gst_vkgdr_context_pop (context);
-  return gst_vkgdr_context_check (context, result, "cuStreamWaitEvent", error);
+  if (!gst_vkgdr_context_check (context, result, "cuStreamWaitEvent", error))
+    return FALSE;
+  if (stream && g_atomic_int_get (&stream->limit) > 0)
+    keep_wait (stream, fence);
+  return TRUE;
 }
 
 /* @fence: (transfer full) (nullable) */
@@ -355,7 +448,10 @@ gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error)
 {
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  return wait_and_unref (gst_vkgdr_stream_record (stream, error), error);
+  if (!wait_and_unref (gst_vkgdr_stream_record (stream, error), error))
+    return FALSE;
+  forget_waits (stream);
+  return TRUE;
 }
 
 /**

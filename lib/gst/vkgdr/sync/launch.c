@@ -3,7 +3,7 @@
  * sync/launch.c: see sync/sync-private.h
  */
 
-#include "sync/stream.h"
+#include "sync/fence.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_launch_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_launch_debug
@@ -22,39 +22,91 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_launch_debug);
  * wait for the thread that checks. */
 #define REPORT_MAX_WAIT (100 * G_TIME_SPAN_MILLISECOND)
 
-static GMutex lock; /* for the fields below, and for launches (sync/stream.h) */
-static GQueue launches; /* of GstVkgdrLaunch, in the order of their launch */
-static guint n_reports; /* streams that are being made to fail */
-static GCond reported;  /* one of them has failed */
-static guint pass;      /* searches so far */
+static GMutex lock;            /* for the fields below; must not be taken on the
+                                * way of a launch */
+static GPtrArray *streams;     /* references to the streams with launches */
+static guint n_reports;        /* streams that are being made to fail */
+static GCond reported;         /* one of them has failed */
 static GQuark scheduled_quark; /* on contexts: a timer will check */
 
-/* Returns "kernel "a" of x", which the caller frees. */
-static gchar *
-describe (GstVkgdrLaunch *launch)
-{
-  gchar *name = gst_object_get_name (GST_OBJECT (launch->stream));
-  gchar *text = g_strdup_printf ("kernel \"%s\" of %s", launch->kernel, name);
+/* --- the list of a stream ------------------------------------------------- */
 
-  g_free (name);
-  return text;
+/* Returns "kernel "a" of x", which the caller frees. Must be called with the
+ * object lock of the stream held. */
+static gchar *
+describe (const GstVkgdrFence *launch)
+{
+  return g_strdup_printf (
+      "kernel \"%s\" of %s", launch->kernel, GST_OBJECT_NAME (launch->stream));
+}
+
+/* The kernel has ended or cannot be watched. */
+static void
+remove_launch (GstVkgdrFence *launch)
+{
+  GstVkgdrStream *stream = launch->stream;
+  gboolean is_listed;
+
+  GST_OBJECT_LOCK (stream);
+  is_listed = launch->link.data != NULL;
+  if (is_listed) {
+    g_queue_unlink (&stream->launches, &launch->link);
+    launch->link.data = NULL;
+  }
+  if (is_listed && launch->is_hung) {
+    GST_INFO ("the kernel that ran for too long has ended or failed");
+    gst_vkgdr_health_end_hang (gst_vkgdr_context_get_health (stream->context));
+  }
+  GST_OBJECT_UNLOCK (stream);
+  if (is_listed)
+    gst_vkgdr_fence_unref (launch);
+}
+
+/* Returns a reference to the first launch of the stream. Skips those that have
+ * no time: their kernels are queued, but the thread that will record the events
+ * does something else. */
+static GstVkgdrFence *
+ref_first_locked (GstVkgdrStream *stream)
+{
+  GstVkgdrFence *launch = NULL;
+  GList *link;
+
+  GST_OBJECT_LOCK (stream);
+  for (link = stream->launches.head; link && !launch; link = link->next) {
+    launch = link->data;
+    if (launch->is_calling || g_atomic_pointer_get (&launch->event)) {
+      gst_vkgdr_fence_ref (launch);
+    } else {
+      launch->since = 0;
+      launch = NULL;
+    }
+  }
+  GST_OBJECT_UNLOCK (stream);
+  return launch;
 }
 
 static void
 add_suspects (gpointer cuda_context, GPtrArray *names)
 {
   GList *link;
+  guint i;
 
   g_mutex_lock (&lock);
-  for (link = launches.head; link; link = link->next) {
-    GstVkgdrLaunch *launch = link->data;
-    gchar *name = describe (launch);
+  for (i = 0; i < streams->len; i++) {
+    GstVkgdrStream *stream = g_ptr_array_index (streams, i);
 
-    if (gst_vkgdr_context_get_cuda_context (launch->stream->context)
-            == cuda_context
-        && !g_ptr_array_find_with_equal_func (names, name, g_str_equal, NULL))
-      g_ptr_array_add (names, g_steal_pointer (&name));
-    g_free (name);
+    if (gst_vkgdr_context_get_cuda_context (stream->context) != cuda_context)
+      continue;
+    GST_OBJECT_LOCK (stream);
+    for (link = stream->launches.head; link; link = link->next) {
+      gchar *name = describe (link->data);
+
+      if (g_ptr_array_find_with_equal_func (names, name, g_str_equal, NULL))
+        g_free (name);
+      else
+        g_ptr_array_add (names, name);
+    }
+    GST_OBJECT_UNLOCK (stream);
   }
   g_mutex_unlock (&lock);
 }
@@ -62,84 +114,107 @@ add_suspects (gpointer cuda_context, GPtrArray *names)
 static void
 init_locked (void)
 {
-  if (scheduled_quark)
+  if (streams)
     return;
   GST_DEBUG_CATEGORY_INIT (gst_vkgdr_launch_debug, "vkgdrlaunch", 0,
       "watches kernels until they have ended");
   scheduled_quark = g_quark_from_static_string ("gst-vkgdr-launch-check");
+  streams = g_ptr_array_new_with_free_func (gst_object_unref);
   gst_vkgdr_health_set_suspects_func (add_suspects);
 }
 
 /* --- checks ----------------------------------------------------------------
+ *
+ * A check takes references to launches and streams. They are dropped without
+ * the lock, because each may be the last one of another stream.
  */
 
-/* Releases the lock meanwhile. The kernel has ended or cannot be watched. */
-static void
-remove_locked (GstVkgdrLaunch *launch)
-{
-  g_queue_remove (&launches, launch);
-  if (launch->is_hung) {
-    GST_INFO ("the kernel that ran for too long has ended or failed");
-    gst_vkgdr_health_end_hang (
-        gst_vkgdr_context_get_health (launch->stream->context));
-  }
-  g_mutex_unlock (&lock);
-  g_atomic_int_add (&launch->stream->n_launches, -1);
-  gst_object_unref (launch->stream);
-  g_clear_pointer (&launch->begin, gst_vkgdr_fence_unref);
-  g_clear_pointer (&launch->end, gst_vkgdr_fence_unref);
-  g_free (launch);
-  g_mutex_lock (&lock);
-}
-
-/* The time begins at the first check that finds `begin` reached. */
+/* The time begins at the first check that finds that the kernel can run. */
 static gboolean
-is_overdue_locked (GstVkgdrLaunch *launch)
+is_overdue_locked (GstVkgdrFence *launch)
 {
+  guint limit = g_atomic_int_get (&launch->limit);
   gint64 now = g_get_monotonic_time ();
 
   if (launch->since == 0) {
-    if (!launch->begin
-        || gst_vkgdr_fence_get_state (launch->begin, NULL)
-               != GST_VKGDR_FENCE_PENDING)
+    if (gst_vkgdr_fences_get_state (launch->waits) != GST_VKGDR_FENCE_PENDING)
       launch->since = now;
     return FALSE;
   }
-  return launch->limit > 0
-         && now - launch->since
-                > (gint64) launch->limit * G_TIME_SPAN_MILLISECOND;
+  return limit > 0
+         && now - launch->since > (gint64) limit * G_TIME_SPAN_MILLISECOND;
 }
 
-/* Whether the kernel has ended, or failed. */
-static gboolean
-has_ended_locked (GstVkgdrLaunch *launch, GstVkgdrFenceState *state)
+/* Removes the launches of @stream that have ended, and adds them to @ended.
+ * Returns a reference to the next one if it has failed (see @state) or exceeded
+ * its limit since the last check. The kernels of a stream end one after the
+ * other, so only the first one is queried. */
+static GstVkgdrFence *
+find_changed_of_locked (
+    GstVkgdrStream *stream, GstVkgdrFenceState *state, GPtrArray *ended)
 {
-  GstVkgdrFence *end = g_atomic_pointer_get (&launch->end);
+  GstVkgdrFence *launch;
 
-  *state =
-      end ? gst_vkgdr_fence_get_state (end, NULL) : GST_VKGDR_FENCE_PENDING;
-  return *state != GST_VKGDR_FENCE_PENDING;
-}
-
-/* Returns the first launch whose kernel has ended (see @state) or exceeded its
- * limit since the last check. The kernels of a stream end one after the other,
- * so only the first one of each stream is queried. */
-static GstVkgdrLaunch *
-find_changed_locked (GstVkgdrFenceState *state)
-{
-  GList *link;
-
-  pass++;
-  for (link = launches.head; link; link = link->next) {
-    GstVkgdrLaunch *launch = link->data;
-
-    if (launch->stream->pass != pass && !launch->is_reported
-        && (has_ended_locked (launch, state)
-            || (!launch->is_hung && is_overdue_locked (launch))))
-      return launch;
-    launch->stream->pass = pass;
+  while ((launch = ref_first_locked (stream))) {
+    *state = gst_vkgdr_fence_get_state (launch, NULL);
+    if (*state != GST_VKGDR_FENCE_REACHED)
+      break;
+    remove_launch (launch);
+    g_ptr_array_add (ended, launch);
   }
+  if (launch && !launch->is_reported
+      && (*state == GST_VKGDR_FENCE_LOST
+          || (!launch->is_hung && is_overdue_locked (launch))))
+    return launch;
+  if (launch)
+    g_ptr_array_add (ended, launch);
   return NULL;
+}
+
+/* Returns a reference to the oldest launch of all streams that has failed or
+ * exceeded its limit: it may have made the others fail. */
+static GstVkgdrFence *
+find_changed_locked (GstVkgdrFenceState *state, GPtrArray *ended)
+{
+  GstVkgdrFence *oldest = NULL, *launch;
+  GstVkgdrFenceState found;
+  guint i;
+
+  for (i = 0; streams && i < streams->len; i++) {
+    launch =
+        find_changed_of_locked (g_ptr_array_index (streams, i), &found, ended);
+    if (!launch)
+      continue;
+    if (oldest && oldest->serial < launch->serial) {
+      g_ptr_array_add (ended, launch);
+      continue;
+    }
+    if (oldest)
+      g_ptr_array_add (ended, oldest);
+    oldest = launch;
+    *state = found;
+  }
+  return oldest;
+}
+
+/* Moves the streams without launches to @idle. */
+static void
+forget_idle_locked (GPtrArray *idle)
+{
+  guint i;
+
+  for (i = streams ? streams->len : 0; i-- > 0;) {
+    GstVkgdrStream *stream = g_ptr_array_index (streams, i);
+    gboolean is_idle;
+
+    GST_OBJECT_LOCK (stream);
+    is_idle = g_queue_is_empty (&stream->launches);
+    if (is_idle)
+      stream->is_watched = FALSE;
+    GST_OBJECT_UNLOCK (stream);
+    if (is_idle)
+      g_ptr_array_add (idle, g_ptr_array_steal_index_fast (streams, i));
+  }
 }
 
 /* This thread is in the handlers of a stream's signal "failed". */
@@ -148,70 +223,97 @@ static _Thread_local gboolean is_reporting;
 /* Releases the lock meanwhile. @error: (transfer full) (nullable): NULL is
  * the error of the device. */
 static void
-fail_stream_locked (GstVkgdrLaunch *launch, GError *error)
+fail_stream_locked (GstVkgdrFence *launch, GError *error)
 {
-  GstVkgdrStream *stream = gst_object_ref (launch->stream);
-
   n_reports++;
   g_mutex_unlock (&lock);
   if (!error)
-    gst_vkgdr_fence_get_state (launch->end, &error);
+    gst_vkgdr_fence_get_state (launch, &error);
   is_reporting = TRUE;
-  gst_vkgdr_stream_fail (stream, error);
+  gst_vkgdr_stream_fail (launch->stream, error);
   is_reporting = FALSE;
-  gst_object_unref (stream);
   g_mutex_lock (&lock);
   n_reports--;
   g_cond_broadcast (&reported);
 }
 
-static void
-report_hang_locked (GstVkgdrLaunch *launch)
+/* Returns NULL if the launch was withdrawn in the meantime. */
+static GError *
+begin_hang (GstVkgdrFence *launch)
 {
-  gchar *name = describe (launch);
-  GError *error = g_error_new (GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-      "%s runs for more than %u ms, and nothing can end it. "
-      "Check the kernel for an endless loop; if it is only slow, "
-      "raise kernel-timeout (milliseconds; 0 is no limit)",
-      name, launch->limit);
+  GstVkgdrStream *stream = launch->stream;
+  GError *error = NULL;
+  gchar *name;
 
-  g_free (name);
+  GST_OBJECT_LOCK (stream);
+  if (launch->link.data) {
+    name = describe (launch);
+    error = g_error_new (GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+        "%s runs for more than %d ms, and nothing can end it. "
+        "Check the kernel for an endless loop; if it is only slow, "
+        "raise kernel-timeout (milliseconds; 0 is no limit)",
+        name, g_atomic_int_get (&launch->limit));
+    g_free (name);
+    launch->is_hung = TRUE;
+    gst_vkgdr_health_begin_hang (
+        gst_vkgdr_context_get_health (stream->context), error);
+  }
+  GST_OBJECT_UNLOCK (stream);
+  return error;
+}
+
+/* Releases the lock meanwhile. */
+static void
+report_hang_locked (GstVkgdrFence *launch)
+{
+  GError *error = begin_hang (launch);
+
+  if (!error)
+    return;
   GST_WARNING ("%s. The memory and modules of this process on the device "
                "are not freed until the kernel ends",
       error->message);
-  launch->is_hung = TRUE;
-  gst_vkgdr_health_begin_hang (
-      gst_vkgdr_context_get_health (launch->stream->context), error);
   fail_stream_locked (launch, error);
+}
+
+/* Releases the lock meanwhile. The launch stays in the list until its stream
+ * has failed, so that the error names it. */
+static void
+report_failure_locked (GstVkgdrFence *launch)
+{
+  launch->is_reported = TRUE;
+  fail_stream_locked (launch, NULL);
+  remove_launch (launch);
 }
 
 void
 gst_vkgdr_launch_check_all (void)
 {
   gint64 deadline = g_get_monotonic_time () + REPORT_MAX_WAIT;
+  GPtrArray *ended, *idle;
   GstVkgdrFenceState state;
-  GstVkgdrLaunch *launch;
+  GstVkgdrFence *launch;
 
   if (is_reporting) /* the outer check goes on afterwards */
     return;
+  ended = gst_vkgdr_fences_new ();
+  idle = g_ptr_array_new_with_free_func (gst_object_unref);
   g_mutex_lock (&lock);
-  while ((launch = find_changed_locked (&state)))
-    if (n_reports > 0 && g_cond_wait_until (&reported, &lock, deadline)) {
-      /* Kernels are reported in the order of their launch: the first one may
-       * have made the others fail. */
-    } else if (state == GST_VKGDR_FENCE_PENDING) {
+  while ((launch = find_changed_locked (&state, ended))) {
+    g_ptr_array_add (ended, launch);
+    if (n_reports > 0 && g_cond_wait_until (&reported, &lock, deadline))
+      continue;
+    if (state == GST_VKGDR_FENCE_PENDING)
       report_hang_locked (launch);
-    } else {
-      if (state == GST_VKGDR_FENCE_LOST) {
-        /* It stays in the list meanwhile, so that the error names it. */
-        launch->is_reported = TRUE;
-        fail_stream_locked (launch, NULL);
-      }
-      remove_locked (launch);
-    }
+    else
+      report_failure_locked (launch);
+  }
   while (n_reports > 0 && g_cond_wait_until (&reported, &lock, deadline))
     ;
+  forget_idle_locked (idle);
   g_mutex_unlock (&lock);
+  g_ptr_array_unref (ended);
+  g_ptr_array_unref (idle);
 }
 
 /* --- the timer -------------------------------------------------------------
@@ -220,15 +322,15 @@ gst_vkgdr_launch_check_all (void)
 static gboolean
 has_launches_locked (GstVkgdrContext *context)
 {
-  GList *link;
+  guint i;
 
-  for (link = launches.head; link; link = link->next)
-    if (((GstVkgdrLaunch *) link->data)->stream->context == context)
+  for (i = 0; i < streams->len; i++)
+    if (((GstVkgdrStream *) g_ptr_array_index (streams, i))->context == context)
       return TRUE;
   return FALSE;
 }
 
-static void schedule_locked (GstVkgdrContext *context);
+static gboolean schedule_locked (GstVkgdrContext *context);
 
 static void
 check (gpointer user_data)
@@ -245,29 +347,60 @@ check (gpointer user_data)
 }
 
 /* Makes sure that a timer checks the launches of @context, as long as there are
- * any. Without a thread, the next launch tries again. */
-static void
+ * any. FALSE if no thread can be created. */
+static gboolean
 schedule_locked (GstVkgdrContext *context)
 {
   if (g_object_get_qdata (G_OBJECT (context), scheduled_quark))
-    return;
+    return TRUE;
   if (gst_vkgdr_reclaim_later (context, CHECK_INTERVAL, check,
-          gst_vkgdr_context_ref_in_background (context)))
+          gst_vkgdr_context_ref_in_background (context))) {
     g_object_set_qdata (
         G_OBJECT (context), scheduled_quark, GINT_TO_POINTER (TRUE));
-  else
-    gst_vkgdr_context_unref_in_background (context);
+    return TRUE;
+  }
+  gst_vkgdr_context_unref_in_background (context);
+  return FALSE;
+}
+
+/* Must be called when @stream has a launch again. Without a thread, the next
+ * launch tries again. */
+static void
+watch (GstVkgdrStream *stream)
+{
+  gboolean is_scheduled;
+
+  g_mutex_lock (&lock);
+  init_locked ();
+  if (!g_ptr_array_find (streams, stream, NULL))
+    g_ptr_array_add (streams, gst_object_ref (stream));
+  is_scheduled = schedule_locked (stream->context);
+  GST_OBJECT_LOCK (stream);
+  stream->is_watched = is_scheduled;
+  GST_OBJECT_UNLOCK (stream);
+  g_mutex_unlock (&lock);
 }
 
 /* --- a launch --------------------------------------------------------------
  */
 
 static gboolean
+is_full (GstVkgdrStream *stream)
+{
+  guint n;
+
+  GST_OBJECT_LOCK (stream);
+  n = stream->launches.length;
+  GST_OBJECT_UNLOCK (stream);
+  return n >= IN_FLIGHT_MAX;
+}
+
+static gboolean
 make_room (GstVkgdrStream *stream, GError **error)
 {
   gint64 since = g_get_monotonic_time ();
 
-  while (g_atomic_int_get (&stream->n_launches) >= IN_FLIGHT_MAX) {
+  while (is_full (stream)) {
     gst_vkgdr_launch_check_all ();
     if (!gst_vkgdr_stream_check (stream, error)
         || !gst_vkgdr_health_pause (
@@ -277,47 +410,59 @@ make_room (GstVkgdrStream *stream, GError **error)
   return TRUE;
 }
 
-GstVkgdrLaunch *
+/* @front: (transfer full) (nullable): a fence that the kernel waits for */
+static GstVkgdrFence *
+launch_new (GstVkgdrStream *stream, const gchar *kernel, guint limit,
+    GstVkgdrFence *front)
+{
+  static gsize n_launches = 0; /* in the process so far; atomic */
+  GstVkgdrFence *launch = gst_vkgdr_fence_new_pending (stream);
+
+  launch->kernel = kernel;
+  launch->limit = limit;
+  launch->serial = g_atomic_pointer_add (&n_launches, 1);
+  launch->is_calling = TRUE;
+  launch->link.data = gst_vkgdr_fence_ref (launch);
+  GST_OBJECT_LOCK (stream);
+  launch->waits = g_steal_pointer (&stream->waits);
+  GST_OBJECT_UNLOCK (stream);
+  if (front)
+    launch->waits = gst_vkgdr_fences_add (launch->waits, front);
+  return launch;
+}
+
+GstVkgdrFence *
 gst_vkgdr_launch_begin (
     GstVkgdrStream *stream, const gchar *kernel, GError **error)
 {
   guint limit = g_atomic_int_get (&stream->limit);
-  GstVkgdrFence *begin = NULL;
-  GstVkgdrLaunch *launch;
+  GstVkgdrFence *launch, *front = NULL;
+  gboolean is_watched;
 
   if (!gst_vkgdr_stream_check (stream, error))
     return NULL;
-  if (limit > 0
-      && (!make_room (stream, error)
-          || !(begin = gst_vkgdr_stream_record (stream, error))))
+  if (limit > 0 && !make_room (stream, error))
     return NULL;
-  launch = g_new0 (GstVkgdrLaunch, 1);
-  launch->stream = gst_object_ref (stream);
-  launch->kernel = kernel;
-  launch->limit = limit;
-  launch->begin = begin;
-  g_atomic_int_inc (&stream->n_launches);
+  /* It is not known what others have queued in front of the kernel. */
+  if (limit > 0 && g_atomic_int_get (&stream->is_shared)
+      && !(front = gst_vkgdr_stream_record (stream, error)))
+    return NULL;
+  launch = launch_new (stream, kernel, limit, front);
   /* It is in the list before its kernel is queued, so that an error of the
    * device names the kernel. */
-  g_mutex_lock (&lock);
-  init_locked ();
-  schedule_locked (stream->context);
-  g_queue_push_tail (&launches, launch);
-  g_mutex_unlock (&lock);
+  GST_OBJECT_LOCK (stream);
+  g_queue_push_tail_link (&stream->launches, &launch->link);
+  is_watched = stream->is_watched;
+  GST_OBJECT_UNLOCK (stream);
+  if (!is_watched)
+    watch (stream);
   return launch;
 }
 
 void
-gst_vkgdr_launch_end (GstVkgdrLaunch *launch, gboolean ok)
+gst_vkgdr_launch_end (GstVkgdrFence *launch, gboolean ok)
 {
-  GstVkgdrFence *end =
-      ok ? gst_vkgdr_stream_record (launch->stream, NULL) : NULL;
-
-  if (end) {
-    g_atomic_pointer_set (&launch->end, end);
-    return;
-  }
-  g_mutex_lock (&lock);
-  remove_locked (launch);
-  g_mutex_unlock (&lock);
+  if (!ok || !gst_vkgdr_fence_record (launch, NULL))
+    remove_launch (launch);
+  gst_vkgdr_fence_unref (launch);
 }

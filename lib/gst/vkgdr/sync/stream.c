@@ -45,6 +45,7 @@ gst_vkgdr_stream_finalize (GObject *object)
         ->cuStreamDestroy (self->handle);
     gst_vkgdr_context_pop (self->context);
   }
+  g_clear_pointer (&self->waits, g_ptr_array_unref);
   g_clear_error (&self->error);
   gst_clear_object (&self->context);
 
@@ -83,7 +84,7 @@ stream_new (GstVkgdrContext *context, CUstream handle, gboolean is_wrapped)
   gst_object_ref_sink (self);
   self->context = gst_object_ref (context);
   self->handle = handle;
-  self->is_wrapped = is_wrapped;
+  self->is_wrapped = self->is_shared = is_wrapped;
   return self;
 }
 
@@ -194,6 +195,7 @@ gst_vkgdr_stream_get_handle (GstVkgdrStream *stream)
 {
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
 
+  g_atomic_int_set (&stream->is_shared, TRUE);
   return stream->handle;
 }
 
@@ -219,6 +221,12 @@ gst_vkgdr_stream_set_kernel_timeout (GstVkgdrStream *stream, guint timeout)
 }
 
 /* --- for other files ----------------------------------------------------- */
+
+CUstream
+gst_vkgdr_stream_peek_handle (GstVkgdrStream *stream)
+{
+  return stream->handle;
+}
 
 gboolean
 gst_vkgdr_stream_report (GstVkgdrStream *self, GError **error)

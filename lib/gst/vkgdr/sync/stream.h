@@ -19,26 +19,15 @@ struct _GstVkgdrStream {
   GstVkgdrContext *context;
   CUstream handle;
   gboolean is_wrapped; /* the handle belongs to another library */
+  gint is_shared;      /* others may queue work on the handle; atomic */
   gint limit;          /* of the next kernel: milliseconds, or 0; atomic */
-  gint n_launches;     /* that have not ended; atomic */
   gint failed;         /* `error` is set; atomic */
-  guint pass;          /* under the lock of the launches */
 
-  GError *error; /* why it failed, or NULL; under the object lock */
-};
-
-/* A kernel, from just before its launch until it has ended. */
-struct _GstVkgdrLaunch {
-  GstVkgdrStream *stream; /* a reference */
-  const gchar *kernel;    /* interned */
-  guint limit;            /* milliseconds, or 0 */
-  GstVkgdrFence *begin;   /* in front of the kernel; NULL without a limit */
-  GstVkgdrFence *end;     /* behind it; NULL while it is being queued; atomic */
-
-  /* Under the lock of the launches: */
-  gint64 since;         /* when it was first seen to be able to run, or 0 */
-  gboolean is_hung;     /* exceeded its limit; was reported */
-  gboolean is_reported; /* failed; is being reported */
+  /* Under the object lock: */
+  GError *error;       /* why it failed, or NULL */
+  GQueue launches;     /* of GstVkgdrFence, whose kernels may not have ended */
+  GPtrArray *waits;    /* what the next kernel waits for; NULL: nothing */
+  gboolean is_watched; /* a timer will check the launches */
 };
 
 /* FALSE with @error set. For gst_vkgdr_stream_check (). */

@@ -37,6 +37,9 @@ typedef enum {
 GstVkgdrFenceState gst_vkgdr_fence_get_state (
     GstVkgdrFence *fence, GError **error);
 
+/* An empty array of GstVkgdrFence, which has references to them. */
+GPtrArray *gst_vkgdr_fences_new (void);
+
 /* Adds @fence (transfer full) to @fences, which is made if it is NULL. */
 GPtrArray *gst_vkgdr_fences_add (GPtrArray *fences, GstVkgdrFence *fence);
 
@@ -66,6 +69,11 @@ GstVkgdrFence *gst_vkgdr_fence_new_lost (GstVkgdrContext *context);
 
 GstVkgdrContext *gst_vkgdr_fence_get_context (GstVkgdrFence *fence);
 
+/* The handle for calls of this library. With the public
+ * gst_vkgdr_stream_get_handle (), others may queue work that is not known here.
+ */
+CUstream gst_vkgdr_stream_peek_handle (GstVkgdrStream *stream);
+
 /* Makes @handle, a stream of @context, wait for the fence before it does work
  * that is queued later. Does nothing if the fence is of the same stream.
  * @stream is the object for @handle, or NULL if the stream belongs to another
@@ -76,17 +84,14 @@ gboolean gst_vkgdr_fence_precede (GstVkgdrFence *fence,
 
 /* --- launch.c: launches of kernels, and their time limits -------------------
  *
- * A launch is watched until its kernel has ended, so that an error of the
- * device names the kernel, and is posted by its element. If its stream has a
- * time limit, the time of the kernel begins when the fence in front of it is
- * reached, and ends with the fence behind it. A kernel that exceeds its limit
+ * A launch is a fence that exists before its kernel is queued. Its stream keeps
+ * it in a list until the kernel has ended, so that an error of the device names
+ * the kernel, and is posted by its element. If the stream has a time limit, the
+ * time of the kernel begins when the launch before it and all fences that the
+ * stream was made to wait for are reached. A kernel that exceeds its limit
  * makes its own stream fail. Other streams go on, but nothing is freed
- * meanwhile.
- *
- * There is one list of all launches, which timers check.
+ * meanwhile. Timers check the lists.
  */
-
-typedef struct _GstVkgdrLaunch GstVkgdrLaunch;
 
 /* This function and gst_vkgdr_launch_end () must be called around a call that
  * queues a kernel, without a lock.
@@ -94,12 +99,13 @@ typedef struct _GstVkgdrLaunch GstVkgdrLaunch;
  * If the stream has a limit, waits while many kernels of the stream are in
  * flight, because the driver would block for ever behind one that does not end.
  * NULL with @error set if the stream has failed. @kernel must be interned. */
-GstVkgdrLaunch *gst_vkgdr_launch_begin (
+GstVkgdrFence *gst_vkgdr_launch_begin (
     GstVkgdrStream *stream, const gchar *kernel, GError **error);
 
 /* @ok: whether the kernel was queued. If so, records the fence behind it. If
- * that fails, it is unknown when the kernel ends, and it is not watched. */
-void gst_vkgdr_launch_end (GstVkgdrLaunch *launch, gboolean ok);
+ * that fails, it is unknown when the kernel ends, and it is not watched.
+ * @launch: (transfer full) */
+void gst_vkgdr_launch_end (GstVkgdrFence *launch, gboolean ok);
 
 /* Checks all launches now, in their order: forgets those that have ended, and
  * makes the streams of failed and overdue ones fail. Waits at most 100 ms until
