@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "tensor/tensor.h"
+#include "tensor/settings.h"
 
 #define HEAD "modelinfo"
 #define SAMPLE_MAX 255.0f
@@ -46,11 +46,8 @@ is_channels (gint size)
   return size == 1 || size == 3 || size == 4;
 }
 
-/* The last three dimensions are channels, rows and columns, or rows, columns
- * and channels. A dimension that is not positive may have any size. */
-static gboolean
-read_dims (
-    const gint *dims, gsize n, GstVkgdrTensorConfig *config, guint *batch)
+gboolean
+gst_tensor_read_dims (const gint *dims, gsize n, GstVkgdrTensorConfig *config)
 {
   const gint *last = dims + n - 3;
   gboolean is_nchw;
@@ -70,8 +67,6 @@ read_dims (
     config->channels = channels == 1   ? GST_VKGDR_TENSOR_CHANNELS_GRAY
                        : channels == 3 ? GST_VKGDR_TENSOR_CHANNELS_RGB
                                        : GST_VKGDR_TENSOR_CHANNELS_RGBA;
-  if (n == 4 && dims[0] > 0 && *batch == 0)
-    *batch = dims[0];
   return TRUE;
 }
 
@@ -118,7 +113,7 @@ read_input (GKeyFile *file, const gchar *path, const gchar *name,
   if (!known)
     ok = fail (error, path, "has an input of a type that is not supported");
   else if (g_strcmp0 (order, "col-major") == 0 || !dims
-           || !read_dims (dims, n, config, batch))
+           || !gst_tensor_read_dims (dims, n, config))
     ok = fail (error, path,
         "has an input that is no picture: its last three dims have to be "
         "channels (1, 3 or 4), rows and columns, or rows, columns and "
@@ -133,6 +128,8 @@ read_input (GKeyFile *file, const gchar *path, const gchar *name,
         "a semicolon between two of them");
   if (ok)
     config->type = known->value;
+  if (ok && n == 4 && dims[0] > 0 && *batch == 0)
+    *batch = dims[0];
   g_free (dims);
   g_free (ranges);
   g_free (caps);
@@ -142,34 +139,49 @@ read_input (GKeyFile *file, const gchar *path, const gchar *name,
   return ok;
 }
 
-gboolean
-gst_tensor_modelinfo_read (const gchar *path, GstVkgdrTensorConfig *config,
-    guint *batch, const gchar **tensor_id, GError **error)
+GKeyFile *
+gst_tensor_modelinfo_open (const gchar *path, GError **error)
 {
   GKeyFile *file = g_key_file_new ();
-  gchar *version = NULL, *name = NULL, *id;
-  gboolean ok = FALSE;
+  gchar *version;
 
   g_key_file_set_list_separator (file, ',');
   if (!g_key_file_load_from_file (file, path, G_KEY_FILE_NONE, error)) {
     g_prefix_error (error, "The model file %s cannot be read: ", path);
     g_key_file_unref (file);
-    return FALSE;
+    return NULL;
   }
   version = g_key_file_get_string (file, HEAD, "version", NULL);
-  name = find_input (file);
-  if (!version || !g_str_has_prefix (version, "1."))
+  if (!version || !g_str_has_prefix (version, "1.")) {
     fail (error, path, "is not of version 1 of GStreamer's format");
-  else if (!name)
+    g_clear_pointer (&file, g_key_file_unref);
+  }
+  g_free (version);
+  return file;
+}
+
+gboolean
+gst_tensor_modelinfo_read (const gchar *path, const gchar *input,
+    GstVkgdrTensorConfig *config, guint *batch, const gchar **tensor_id,
+    GError **error)
+{
+  GKeyFile *file = gst_tensor_modelinfo_open (path, error);
+  gchar *name, *id = NULL;
+  gboolean ok = FALSE;
+
+  if (!file)
+    return FALSE;
+  name = input ? g_strdup (input) : find_input (file);
+  if (!name)
     fail (error, path, "has no input");
   else
     ok = read_input (file, path, name, config, batch, error);
-  id = ok ? g_key_file_get_string (file, name, "id", NULL) : NULL;
+  if (ok)
+    id = g_key_file_get_string (file, name, "id", NULL);
   if (id && !*tensor_id && !g_str_has_prefix (id, "PLACEHOLDER"))
     *tensor_id = g_intern_string (id);
   g_free (id);
   g_free (name);
-  g_free (version);
   g_key_file_unref (file);
   return ok;
 }

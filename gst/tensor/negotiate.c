@@ -6,8 +6,6 @@
  * and the number of pads.
  */
 
-#include <math.h>
-
 #include "tensor/tensor.h"
 
 /* The number of buffers of a pool for upstream: one that this element reads,
@@ -117,35 +115,6 @@ get_first_format (GstVkgdrTensor *self, GstVideoInfo *info)
   return GST_VIDEO_INFO_FORMAT (info) != GST_VIDEO_FORMAT_UNKNOWN;
 }
 
-/* Replaces @numbers by those of @array, if it has any. A value that is not a
- * number becomes NAN, which the converter refuses. */
-static gboolean
-read_numbers (const GValue *array, guint n_channels, gfloat *numbers,
-    const gchar *what, GError **error)
-{
-  guint i, n = gst_value_array_get_size (array);
-
-  if (n > 1 && n != n_channels) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "%s has %u values: set one for each of the %u channels, or one for all",
-        what, n, n_channels);
-    return FALSE;
-  }
-  for (i = 0; n > 0 && i < GST_VKGDR_TENSOR_MAX_CHANNELS; i++) {
-    const GValue *given = gst_value_array_get_value (array, MIN (i, n - 1));
-    GValue number = G_VALUE_INIT;
-
-    g_value_init (&number, G_TYPE_FLOAT);
-    /* GStreamer converts any text that is not a number to 0. */
-    numbers[i] =
-        !G_VALUE_HOLDS_STRING (given) && g_value_transform (given, &number)
-            ? g_value_get_float (&number)
-            : NAN;
-    g_value_unset (&number);
-  }
-  return TRUE;
-}
-
 /* A batch consists of whole rounds, except with regions, whose number differs
  * between frames. */
 static gboolean
@@ -170,24 +139,22 @@ make_config (GstVkgdrTensor *self, const GstVideoInfo *info, guint *capacity,
 {
   GstVkgdrTensorConfig *config;
   const gchar *modelinfo;
-  guint n_channels;
   GError *error = NULL;
 
   GST_OBJECT_LOCK (self);
-  config = gst_vkgdr_tensor_config_copy (&self->config);
+  config = gst_vkgdr_tensor_config_copy (&self->settings.config);
   *capacity = self->batch_size;
   *tensor_id = self->tensor_id;
   modelinfo = self->modelinfo;
   GST_OBJECT_UNLOCK (self);
   if (modelinfo)
-    gst_tensor_modelinfo_read (modelinfo, config, capacity, tensor_id, &error);
+    gst_tensor_modelinfo_read (
+        modelinfo, NULL, config, capacity, tensor_id, &error);
   GST_OBJECT_LOCK (self);
   if (*capacity == 0)
     *capacity = MAX (GST_ELEMENT (self)->numsinkpads, 1);
-  n_channels = gst_vkgdr_tensor_config_get_n_channels (config);
   if (!error
-      && read_numbers (&self->mean, n_channels, config->mean, "mean", &error)
-      && read_numbers (&self->std, n_channels, config->std, "std", &error))
+      && gst_tensor_settings_read_numbers (&self->settings, config, &error))
     check_capacity_locked (self, *capacity, &error);
   GST_OBJECT_UNLOCK (self);
   if (error) {

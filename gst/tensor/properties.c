@@ -11,13 +11,6 @@ enum {
   PROP_HEIGHT,
   PROP_TYPE,
   PROP_LAYOUT,
-  PROP_CHANNELS,
-  PROP_RESIZE,
-  PROP_FILTER,
-  PROP_SCALE,
-  PROP_MEAN,
-  PROP_STD,
-  PROP_PAD,
   PROP_BATCH,
   PROP_TENSOR_ID,
   PROP_MISSING,
@@ -25,24 +18,17 @@ enum {
   PROP_ROI_TYPE,
   PROP_MODELINFO,
   PROP_STATS,
-  N_PROPERTIES
+  PROP_SETTINGS, /* and those behind it: tensor/settings.h */
+  N_PROPERTIES = PROP_SETTINGS + GST_TENSOR_N_SETTINGS
 };
 
-/* The offsets of the fields in which the properties are stored. Enumerations
- * are stored as numbers, and strings are interned. */
-static const gsize fields[N_PROPERTIES] = {
+/* The offsets of the fields in which the properties are stored. */
+static const gsize fields[PROP_SETTINGS] = {
   [PROP_DEVICE] = G_STRUCT_OFFSET (GstVkgdrTensor, device),
-  [PROP_WIDTH] = G_STRUCT_OFFSET (GstVkgdrTensor, config.width),
-  [PROP_HEIGHT] = G_STRUCT_OFFSET (GstVkgdrTensor, config.height),
-  [PROP_TYPE] = G_STRUCT_OFFSET (GstVkgdrTensor, config.type),
-  [PROP_LAYOUT] = G_STRUCT_OFFSET (GstVkgdrTensor, config.layout),
-  [PROP_CHANNELS] = G_STRUCT_OFFSET (GstVkgdrTensor, config.channels),
-  [PROP_RESIZE] = G_STRUCT_OFFSET (GstVkgdrTensor, config.resize),
-  [PROP_FILTER] = G_STRUCT_OFFSET (GstVkgdrTensor, config.filter),
-  [PROP_SCALE] = G_STRUCT_OFFSET (GstVkgdrTensor, config.scale),
-  [PROP_MEAN] = G_STRUCT_OFFSET (GstVkgdrTensor, mean),
-  [PROP_STD] = G_STRUCT_OFFSET (GstVkgdrTensor, std),
-  [PROP_PAD] = G_STRUCT_OFFSET (GstVkgdrTensor, config.pad),
+  [PROP_WIDTH] = G_STRUCT_OFFSET (GstVkgdrTensor, settings.config.width),
+  [PROP_HEIGHT] = G_STRUCT_OFFSET (GstVkgdrTensor, settings.config.height),
+  [PROP_TYPE] = G_STRUCT_OFFSET (GstVkgdrTensor, settings.config.type),
+  [PROP_LAYOUT] = G_STRUCT_OFFSET (GstVkgdrTensor, settings.config.layout),
   [PROP_BATCH] = G_STRUCT_OFFSET (GstVkgdrTensor, batch_size),
   [PROP_TENSOR_ID] = G_STRUCT_OFFSET (GstVkgdrTensor, tensor_id),
   [PROP_MISSING] = G_STRUCT_OFFSET (GstVkgdrTensor, missing),
@@ -85,25 +71,21 @@ DEFINE_ENUM_TYPE ("GstVkgdrTensorRegion", region_get_type,
 
 /* --- GObject ------------------------------------------------------------- */
 
+static gpointer
+get_field (GObject *object, guint id)
+{
+  if (id < PROP_SETTINGS)
+    return (guint8 *) object + fields[id];
+  return gst_tensor_settings_get_field (
+      &GST_VKGDR_TENSOR (object)->settings, id - PROP_SETTINGS);
+}
+
 static void
 gst_vkgdr_tensor_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
-  gpointer field = (guint8 *) object + fields[id];
-
   GST_OBJECT_LOCK (object);
-  if (G_VALUE_HOLDS_INT (value))
-    *(gint *) field = g_value_get_int (value);
-  else if (G_VALUE_HOLDS_UINT (value))
-    *(guint *) field = g_value_get_uint (value);
-  else if (G_VALUE_HOLDS_ENUM (value))
-    *(gint *) field = g_value_get_enum (value);
-  else if (G_VALUE_HOLDS_FLOAT (value))
-    *(gfloat *) field = g_value_get_float (value);
-  else if (G_VALUE_HOLDS_STRING (value))
-    *(const gchar **) field = g_intern_string (g_value_get_string (value));
-  else
-    g_value_copy (value, field);
+  gst_tensor_field_set (get_field (object, id), value);
   GST_OBJECT_UNLOCK (object);
 }
 
@@ -126,23 +108,11 @@ static void
 gst_vkgdr_tensor_get_property (
     GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
-  gpointer field = (guint8 *) object + fields[id];
-
   GST_OBJECT_LOCK (object);
   if (id == PROP_STATS)
     g_value_take_boxed (value, get_stats (GST_VKGDR_TENSOR (object)));
-  else if (G_VALUE_HOLDS_INT (value))
-    g_value_set_int (value, *(gint *) field);
-  else if (G_VALUE_HOLDS_UINT (value))
-    g_value_set_uint (value, *(guint *) field);
-  else if (G_VALUE_HOLDS_ENUM (value))
-    g_value_set_enum (value, *(gint *) field);
-  else if (G_VALUE_HOLDS_FLOAT (value))
-    g_value_set_float (value, *(gfloat *) field);
-  else if (G_VALUE_HOLDS_STRING (value))
-    g_value_set_static_string (value, *(const gchar **) field);
   else
-    g_value_copy (field, value);
+    gst_tensor_field_get (get_field (object, id), value);
   GST_OBJECT_UNLOCK (object);
 }
 
@@ -167,9 +137,6 @@ gst_vkgdr_tensor_install_properties (GObjectClass *object_class)
   specs[PROP_LAYOUT] =
       g_param_spec_enum ("layout", "Layout", "The order of the dimensions",
           GST_TYPE_VKGDR_TENSOR_LAYOUT, GST_VKGDR_TENSOR_LAYOUT_NCHW, FLAGS);
-  specs[PROP_CHANNELS] =
-      g_param_spec_enum ("channels", "Channels", "What the channels are",
-          GST_TYPE_VKGDR_TENSOR_CHANNELS, GST_VKGDR_TENSOR_CHANNELS_RGB, FLAGS);
   /**
    * GstVkgdrTensor:tensor-id:
    *
@@ -196,33 +163,12 @@ gst_vkgdr_tensor_install_properties (GObjectClass *object_class)
       "A .modelinfo file of GStreamer's analytics library, whose input "
       "determines the tensor",
       NULL, FLAGS);
-  specs[PROP_RESIZE] = g_param_spec_enum ("resize", "Resize",
-      "How a picture gets the size of the tensor", GST_TYPE_VKGDR_TENSOR_RESIZE,
-      GST_VKGDR_TENSOR_RESIZE_STRETCH, FLAGS);
-  specs[PROP_FILTER] = g_param_spec_enum ("filter", "Filter",
-      "How samples are weighted if the size changes",
-      GST_TYPE_VKGDR_TENSOR_FILTER, GST_VKGDR_TENSOR_FILTER_BILINEAR, FLAGS);
-  specs[PROP_PAD] = g_param_spec_float ("pad", "Padding",
-      "The sample of padding, before it is scaled and normalised", 0, 255, 0,
-      FLAGS);
   specs[PROP_REGION] =
       g_param_spec_enum ("region", "Region", "Which part of a frame is used",
           TYPE_REGION, GST_VKGDR_TENSOR_REGION_FRAME, FLAGS);
   specs[PROP_ROI_TYPE] = g_param_spec_string ("roi-type", "Type of regions",
       "With region=roi, the type of the regions that are used (all if not "
       "set)",
-      NULL, FLAGS);
-  specs[PROP_SCALE] = g_param_spec_float ("scale", "Scale",
-      "Factor of the samples, which are 0 to 255 (0 = 1/255 for "
-      "floating-point types, 1 for integers)",
-      -G_MAXFLOAT, G_MAXFLOAT, 0, FLAGS);
-  specs[PROP_MEAN] = gst_param_spec_array ("mean", "Mean",
-      "Values that are subtracted from the scaled samples: one for each "
-      "channel, or one for all (0 if not set)",
-      NULL, FLAGS);
-  specs[PROP_STD] = gst_param_spec_array ("std", "Standard deviation",
-      "Values by which the differences from the mean are divided: one for "
-      "each channel, or one for all (1 if not set)",
       NULL, FLAGS);
   specs[PROP_BATCH] = g_param_spec_uint ("batch", "Batch",
       "How many frames a batch has room for (0 = one of each pad)", 0,
@@ -247,31 +193,24 @@ gst_vkgdr_tensor_install_properties (GObjectClass *object_class)
   specs[PROP_STATS] = g_param_spec_boxed ("stats", "Statistics",
       "What the element did since it was started", GST_TYPE_STRUCTURE,
       G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+  gst_tensor_settings_make_specs (
+      specs + PROP_SETTINGS, GST_VKGDR_TENSOR_RESIZE_STRETCH);
   g_object_class_install_properties (object_class, N_PROPERTIES, specs);
   gst_type_mark_as_plugin_api (TYPE_MISSING, 0);
   gst_type_mark_as_plugin_api (TYPE_REGION, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_TENSOR_TYPE, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_TENSOR_LAYOUT, 0);
-  gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_TENSOR_CHANNELS, 0);
-  gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_TENSOR_RESIZE, 0);
-  gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_TENSOR_FILTER, 0);
 }
 
 void
 gst_vkgdr_tensor_init_properties (GstVkgdrTensor *self)
 {
-  GstVkgdrTensorConfig *config = gst_vkgdr_tensor_config_new (0, 0);
-
   self->device = -1;
-  self->config = *config;
-  gst_vkgdr_tensor_config_free (config);
-  g_value_init (&self->mean, GST_TYPE_ARRAY);
-  g_value_init (&self->std, GST_TYPE_ARRAY);
+  gst_tensor_settings_init (&self->settings, GST_VKGDR_TENSOR_RESIZE_STRETCH);
 }
 
 void
 gst_vkgdr_tensor_clear_properties (GstVkgdrTensor *self)
 {
-  g_value_unset (&self->mean);
-  g_value_unset (&self->std);
+  gst_tensor_settings_clear (&self->settings);
 }

@@ -10,6 +10,7 @@
 #include <gst/vkgdr/vkgdr.h>
 
 #include "tensor/batch.h"
+#include "tensor/settings.h"
 
 G_BEGIN_DECLS
 
@@ -69,12 +70,10 @@ struct _GstVkgdrTensor {
 
   /* Set by the user, under the object lock, while the element is stopped. */
   gint device;
-  GstVkgdrTensorConfig config; /* its width and height may be 0 */
-  GValue mean;                 /* arrays of numbers, as they were set */
-  GValue std;
-  guint batch_size;       /* 0: a frame of each pad */
-  const gchar *tensor_id; /* this and the next two: interned, or NULL */
-  const gchar *roi_type;  /* NULL: all */
+  GstTensorSettings settings; /* the width and height of the config may be 0 */
+  guint batch_size;           /* 0: a frame of each pad */
+  const gchar *tensor_id;     /* this and the next two: interned, or NULL */
+  const gchar *roi_type;      /* NULL: all */
   const gchar *modelinfo;
   GstVkgdrTensorMissing missing;
   GstVkgdrTensorRegion region;
@@ -114,14 +113,6 @@ void gst_vkgdr_tensor_clear_properties (GstVkgdrTensor *self);
 /* --- negotiate.c --- */
 
 void gst_vkgdr_tensor_init_negotiation (GstAggregatorClass *klass);
-
-/* --- modelinfo.c --- */
-
-/* Sets the fields of @config that the file at @path describes, and *@batch and
- * *@tensor_id (interned) unless they are set. Returns FALSE with @error set. */
-gboolean gst_tensor_modelinfo_read (const gchar *path,
-    GstVkgdrTensorConfig *config, guint *batch, const gchar **tensor_id,
-    GError **error);
 
 /* --- round.c --- */
 
