@@ -83,12 +83,7 @@ GST_ELEMENT_REGISTER_DEFINE (
 static void
 gst_cuda_filter_close (GstVkgdrBaseTransform *transform)
 {
-  GstCudaFilter *self = GST_CUDA_FILTER (transform);
-
-  gst_cuda_filter_stop_worker (self);
-  GST_OBJECT_LOCK (self);
-  gst_clear_caps (&self->refused);
-  GST_OBJECT_UNLOCK (self);
+  gst_cuda_filter_stop_worker (GST_CUDA_FILTER (transform));
 }
 
 static gboolean
@@ -236,7 +231,6 @@ gst_cuda_filter_finalize (GObject *object)
 
   gst_cuda_request_clear (&self->properties);
   gst_cuda_request_clear (&self->requested);
-  gst_clear_caps (&self->refused);
   g_cond_clear (&self->cond);
 
   G_OBJECT_CLASS (gst_cuda_filter_parent_class)->finalize (object);

@@ -55,8 +55,6 @@ struct _GstCudaFilter {
   const GstVideoInfo *out_info;
   gboolean is_audio; /* bytes if neither is_video nor is_audio */
   GstAudioInfo audio_info;
-
-  GstCaps *refused; /* caps of the last error; under the object lock */
 };
 
 /* --- properties.c --- */
@@ -103,9 +101,8 @@ void gst_cuda_filter_init_pads (GstCudaFilter *self);
 /* --- explain.c --- */
 
 /* Posts an error with the reason why @caps, which upstream sends or offers,
- * cannot be converted to an output that downstream accepts, but only once for
- * the same caps. Returns FALSE if they can be converted, or if the reason is
- * unknown. */
+ * cannot be converted to an output that downstream accepts. Returns FALSE if
+ * they can be converted, or if the reason is unknown. */
 gboolean gst_cuda_filter_explain (GstCudaFilter *self, GstCaps *caps);
 
 G_END_DECLS

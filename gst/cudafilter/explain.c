@@ -224,18 +224,11 @@ gboolean
 gst_cuda_filter_explain (GstCudaFilter *self, GstCaps *caps)
 {
   gchar *text = find_reason (self, caps);
-  gboolean is_same;
 
   if (!text)
     return FALSE;
-  /* Upstream may send the same caps more than once. */
-  GST_OBJECT_LOCK (self);
-  is_same = self->refused && gst_caps_is_equal (self->refused, caps);
-  gst_caps_replace (&self->refused, caps);
-  GST_OBJECT_UNLOCK (self);
-  if (!is_same)
-    GST_ELEMENT_ERROR (
-        self, STREAM, WRONG_TYPE, ("%s.", text), ("%" GST_PTR_FORMAT, caps));
+  gst_vkgdr_base_transform_post_error (GST_VKGDR_BASE_TRANSFORM (self),
+      g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE, "%s.", text));
   g_free (text);
   return TRUE;
 }

@@ -509,6 +509,7 @@ static GstFlowReturn
 gst_vkgdr_tensor_flush (GstAggregator *aggregator)
 {
   gst_vkgdr_tensor_reset (GST_VKGDR_TENSOR (aggregator));
+  gst_vkgdr_element_forget_error (GST_ELEMENT (aggregator));
   return GST_FLOW_OK;
 }
 

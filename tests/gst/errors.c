@@ -78,6 +78,64 @@ static const TestError memory_of_another_kind[] = {
 
 TEST_ROWS (memory_of_another_kind, test_check_error)
 
+/* Whose buffers are not in the memory that their caps name. */
+#define WRONG(name) \
+  "appsrc name=" name \
+  "-source format=time caps=\"video/x-raw(memory:VkgdrMemory)," \
+  "format=RGBA,width=8,height=8,framerate=1/1\" ! cudafilter " \
+  "name=" name " ! fakesink async=false "
+
+/* Pushes such a buffer to a branch. Fails the test unless its filter posts an
+ * error, and only one. */
+static void
+fail_branch (GstElement *pipeline, const gchar *name)
+{
+  g_autofree gchar *source_name = g_strconcat (name, "-source", NULL);
+  GstElement *source = test_find (pipeline, source_name);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstBuffer) buffer =
+      gst_buffer_new_allocate (NULL, 8 * 8 * 4, NULL);
+  GstFlowReturn flow = GST_FLOW_OK;
+  GstMessage *message;
+  gboolean is_from_source = FALSE;
+  guint n = 0;
+
+  g_signal_emit_by_name (source, "push-buffer", buffer, &flow);
+  fail_unless_equals_int (flow, GST_FLOW_OK);
+  /* The source posts the last error. */
+  while (!is_from_source) {
+    message =
+        gst_bus_timed_pop_filtered (bus, 20 * GST_SECOND, GST_MESSAGE_ERROR);
+    fail_unless (message != NULL, "%s posts nothing", name);
+    is_from_source = GST_MESSAGE_SRC (message) == GST_OBJECT (source);
+    if (GST_MESSAGE_SRC (message) == GST_OBJECT (test_find (pipeline, name))) {
+      g_autoptr (GError) error = NULL;
+
+      gst_message_parse_error (message, &error, NULL);
+      test_assert_contains (error->message, "SystemMemory");
+      n++;
+    }
+    gst_message_unref (message);
+  }
+  fail_unless_equals_int (n, 1);
+}
+
+/* Who returns GST_FLOW_ERROR posts, also if another element has posted the same
+ * error, or the element itself before a flush. */
+TEST (each_failing_element_posts)
+{
+  g_autoptr (GstElement) pipeline = test_launch (WRONG ("one") WRONG ("two"));
+  GstElement *source = test_find (pipeline, "two-source");
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  fail_branch (pipeline, "one");
+  fail_branch (pipeline, "two");
+  gst_element_send_event (source, gst_event_new_flush_start ());
+  gst_element_send_event (source, gst_event_new_flush_stop (TRUE));
+  fail_branch (pipeline, "two");
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+}
+
 TEST (software_is_told)
 {
   g_autoptr (GstElement) pipeline = NULL;

@@ -29,6 +29,9 @@ GST_VKGDR_API
 void gst_vkgdr_element_post_error (GstElement *element, const GError *error);
 
 GST_VKGDR_API
+void gst_vkgdr_element_forget_error (GstElement *element);
+
+GST_VKGDR_API
 void gst_vkgdr_element_post_dropped (GstElement *element, const GError *error);
 
 GST_VKGDR_API

@@ -137,14 +137,23 @@ open_subclass (GstVkgdrBaseTransform *self, GError **error)
   return TRUE;
 }
 
+/* No buffer is returned with an error of this wait. */
+static void
+wait_for_work (GstVkgdrBaseTransform *self)
+{
+  GError *error = NULL;
+
+  if (!gst_vkgdr_stream_synchronize (private_of (self)->stream, &error))
+    gst_vkgdr_element_post_late_error (GST_ELEMENT (self), error);
+  g_clear_error (&error);
+}
+
 static void
 end_stream (GstVkgdrBaseTransform *self)
 {
   GstVkgdrStream *stream = private_of (self)->stream;
-  GError *error = NULL;
 
-  if (!gst_vkgdr_stream_synchronize (stream, &error))
-    gst_vkgdr_base_transform_post_error (self, error);
+  wait_for_work (self);
   g_signal_handlers_disconnect_by_func (stream, on_stream_failed, self);
   /* Drops the references that ended kernels hold. */
   gst_vkgdr_launch_check_all ();
@@ -210,12 +219,11 @@ static gboolean
 gst_vkgdr_base_transform_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   GstVkgdrBaseTransform *self = GST_VKGDR_BASE_TRANSFORM (trans);
-  GstVkgdrStream *stream = private_of (self)->stream;
-  GError *error = NULL;
 
-  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS && stream
-      && !gst_vkgdr_stream_synchronize (stream, &error))
-    gst_vkgdr_base_transform_post_error (self, error);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS && private_of (self)->stream)
+    wait_for_work (self);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
+    gst_vkgdr_element_forget_error (GST_ELEMENT (self));
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
 }
 

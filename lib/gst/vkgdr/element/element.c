@@ -23,6 +23,38 @@
 /* --- the last error --------------------------------------------------------
  */
 
+/* The last error of a pipeline, and the elements that have posted it. */
+typedef struct {
+  gchar *text;
+  GPtrArray *names; /* of gchar *: the elements, the first one first */
+} LastError;
+
+static void
+last_error_free (gpointer user_data)
+{
+  LastError *last = user_data;
+
+  g_free (last->text);
+  g_ptr_array_unref (last->names);
+  g_free (last);
+}
+
+static LastError *
+last_error_new (const gchar *text)
+{
+  LastError *last = g_new0 (LastError, 1);
+
+  last->text = g_strdup (text);
+  last->names = g_ptr_array_new_with_free_func (g_free);
+  return last;
+}
+
+static GQuark
+last_error_quark (void)
+{
+  return g_quark_from_static_string ("gst-vkgdr-last-error");
+}
+
 /* Returns the pipeline of the element, or the outermost of its parents. The
  * caller owns it. */
 static GstObject *
@@ -37,23 +69,88 @@ get_top (GstElement *element)
   return top;
 }
 
-/* Sets the text of the last error of the pipeline (nullable). Returns whether
- * it had the same text before. */
-static gboolean
-set_last_error (GstElement *element, const gchar *text)
+/* Must be called with the lock of @top held. Returns NULL if the last error has
+ * another text. */
+static LastError *
+find_last_error_locked (GstObject *top, const gchar *text)
 {
-  GQuark quark = g_quark_from_static_string ("gst-vkgdr-last-error");
+  LastError *last = g_object_get_qdata (G_OBJECT (top), last_error_quark ());
+
+  return last && g_str_equal (last->text, text) ? last : NULL;
+}
+
+/* Notes that @element posts an error with this text. Returns FALSE if it was
+ * the last error of the pipeline, and the element has posted it already. Sets
+ * *@other (transfer full) to the first element that has posted it, or NULL. */
+static gboolean
+note_error (GstElement *element, const gchar *text, gchar **other)
+{
   GstObject *top = get_top (element);
-  gboolean is_repeated;
+  gchar *name = gst_object_get_name (GST_OBJECT (element));
+  gboolean is_new;
+  LastError *last;
 
   GST_OBJECT_LOCK (top);
-  is_repeated =
-      g_strcmp0 (g_object_get_qdata (G_OBJECT (top), quark), text) == 0;
-  if (!is_repeated)
-    g_object_set_qdata_full (G_OBJECT (top), quark, g_strdup (text), g_free);
+  last = find_last_error_locked (top, text);
+  if (!last) {
+    last = last_error_new (text);
+    g_object_set_qdata_full (
+        G_OBJECT (top), last_error_quark (), last, last_error_free);
+  }
+  is_new =
+      !g_ptr_array_find_with_equal_func (last->names, name, g_str_equal, NULL);
+  *other = is_new && last->names->len > 0
+               ? g_strdup (g_ptr_array_index (last->names, 0))
+               : NULL;
+  if (is_new)
+    g_ptr_array_add (last->names, g_steal_pointer (&name));
+  GST_OBJECT_UNLOCK (top);
+  g_free (name);
+  gst_object_unref (top);
+  return is_new;
+}
+
+/* Whether an element of the pipeline has posted this error. */
+static gboolean
+is_noted (GstElement *element, const gchar *text)
+{
+  GstObject *top = get_top (element);
+  gboolean is_noted;
+
+  GST_OBJECT_LOCK (top);
+  is_noted = find_last_error_locked (top, text) != NULL;
   GST_OBJECT_UNLOCK (top);
   gst_object_unref (top);
-  return is_repeated;
+  return is_noted;
+}
+
+/**
+ * gst_vkgdr_element_forget_error:
+ * @element: an element
+ *
+ * Makes gst_vkgdr_element_post_error() post the next error of the pipeline of
+ * @element even if it equals the last one. An element that calls
+ * gst_vkgdr_element_post_error() calls this at a %GST_EVENT_FLUSH_STOP.
+ * #GstVkgdrBaseTransform does so.
+ *
+ * Thread-safe.
+ *
+ * Since: 0.3
+ */
+void
+gst_vkgdr_element_forget_error (GstElement *element)
+{
+  GstObject *top;
+  LastError *last;
+
+  g_return_if_fail (GST_IS_ELEMENT (element));
+
+  top = get_top (element);
+  GST_OBJECT_LOCK (top);
+  last = g_object_steal_qdata (G_OBJECT (top), last_error_quark ());
+  GST_OBJECT_UNLOCK (top);
+  g_clear_pointer (&last, last_error_free);
+  gst_object_unref (top);
 }
 
 /* --- the element's pointer ------------------------------------------------ */
@@ -117,7 +214,7 @@ gst_vkgdr_element_ensure_context (
   g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
   g_return_val_if_fail (context != NULL, FALSE);
 
-  set_last_error (element, NULL);
+  gst_vkgdr_element_forget_error (element);
   /* A query, a message or another thread may set a context in the meantime. The
    * first one is used, if it belongs to the device. */
   do {
@@ -287,12 +384,14 @@ get_gst_error (const GError *error, GQuark *domain, gint *code)
  * @error: an error of any domain
  *
  * Posts @error on the bus as the reason why the element stops, with the
- * matching domain and code of GStreamer.
+ * matching domain and code of GStreamer. An element that returns
+ * %GST_FLOW_ERROR must have posted an error.
  *
  * If the kernel of another element has failed, that element posts its error
- * first. An error that equals the last one in the pipeline is not posted, until
- * an element calls gst_vkgdr_element_ensure_context() again: if the device
- * fails, all elements get the same error.
+ * first. If another element has posted the last error of the pipeline, and it
+ * has the same text, the message names that element: if the device fails, all
+ * elements get the same error. An element does not repeat the last error, until
+ * an element of the pipeline starts or is flushed.
  *
  * Thread-safe.
  *
@@ -301,6 +400,7 @@ get_gst_error (const GError *error, GQuark *domain, gint *code)
 void
 gst_vkgdr_element_post_error (GstElement *element, const GError *error)
 {
+  gchar *text, *other;
   GQuark domain;
   gint code;
 
@@ -308,14 +408,28 @@ gst_vkgdr_element_post_error (GstElement *element, const GError *error)
   g_return_if_fail (error != NULL);
 
   gst_vkgdr_launch_check_all ();
-  if (set_last_error (element, error->message)) {
+  if (!note_error (element, error->message, &other)) {
     GST_DEBUG_OBJECT (element, "repeated error: %s", error->message);
     return;
   }
+  text = other ? g_strdup_printf ("%s stops, as %s does: %s",
+             GST_OBJECT_NAME (element), other, error->message)
+               : g_strdup (error->message);
   get_gst_error (error, &domain, &code);
   gst_element_message_full (element, GST_MESSAGE_ERROR, domain, code,
-      g_utf8_make_valid (error->message, -1), NULL, __FILE__, GST_FUNCTION,
-      __LINE__);
+      g_utf8_make_valid (text, -1), NULL, __FILE__, GST_FUNCTION, __LINE__);
+  g_free (text);
+  g_free (other);
+}
+
+void
+gst_vkgdr_element_post_late_error (GstElement *element, const GError *error)
+{
+  gst_vkgdr_launch_check_all ();
+  if (is_noted (element, error->message))
+    GST_DEBUG_OBJECT (element, "known error: %s", error->message);
+  else
+    gst_vkgdr_element_post_error (element, error);
 }
 
 /**
