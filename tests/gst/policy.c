@@ -48,7 +48,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Writer, writer_clear)
 static GstVkgdrAccess
 write_turn (Writer *self, GstVkgdrPolicyTurn *turn)
 {
-  GstVkgdrAccess access = gst_vkgdr_policy_turn_map (turn, now);
+  GstVkgdrAccess access = gst_vkgdr_policy_turn_map (turn, TRUE, now);
   gboolean is_staged;
   GstVkgdrWork work = { 0 };
 
@@ -195,7 +195,7 @@ TEST (unwritten_buffers)
   write_buffers (&writer, 16);
   for (i = 0; i < 20; i++) {
     gst_vkgdr_policy_turn_begin (&turn, writer.policy, 0);
-    gst_vkgdr_policy_turn_map (&turn, now);
+    gst_vkgdr_policy_turn_map (&turn, TRUE, now);
   }
   gst_vkgdr_policy_turn_clear (&turn);
   write_buffers (&writer, 30);

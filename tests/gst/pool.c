@@ -204,6 +204,43 @@ TEST (small_window_is_shared)
   test_teardown ();
 }
 
+/* The window has room for a part of the buffers of one pool. The writer, which
+ * only writes, gets direct access to these; the others say nothing about it. It
+ * writes few bytes, so that no other program can make a buffer look slow. */
+TEST (window_for_a_part_of_a_pool)
+{
+  GstBuffer *held[16] = { NULL };
+  guint i, n_in_window = 0;
+  GstBufferPool *pool;
+
+  g_setenv ("VKGDR_DEBUG", "bar=8M", TRUE);
+  test_setup ();
+  pool = test_pool_new (NULL, 1000 * 1024, 0, 0);
+  for (i = 0; i < 200; i++) {
+    GstBuffer *buffer = test_pool_acquire (pool);
+    GstMemory *memory = memory_of (buffer);
+    gboolean in_window = gst_vkgdr_memory_get_host_pointer (memory) != NULL;
+    GstMapInfo info;
+
+    fail_unless (gst_buffer_map (buffer, &info, GST_MAP_WRITE));
+    info.data[0] = i;
+    gst_buffer_unmap (buffer, &info);
+    if (i >= 100) {
+      fail_unless_equals_int (
+          gst_vkgdr_memory_get_write_times (memory, NULL, NULL),
+          in_window ? GST_VKGDR_ACCESS_DIRECT : GST_VKGDR_ACCESS_STAGED);
+      n_in_window += in_window;
+    }
+    gst_clear_buffer (&held[i % 16]);
+    held[i % 16] = buffer;
+  }
+  fail_unless (n_in_window > 0 && n_in_window < 100, "%u", n_in_window);
+  for (i = 0; i < G_N_ELEMENTS (held); i++)
+    gst_clear_buffer (&held[i]);
+  test_pool_free (pool);
+  test_teardown ();
+}
+
 static void
 keep_error (GstBufferPool *pool, const GError *error, GError **kept)
 {

@@ -191,8 +191,8 @@ void
 gst_vkgdr_memory_choose_access_locked (GstVkgdrMemory *self, GstClockTime now)
 {
   if (self->turn.policy)
-    self->access = possible_access (
-        &self->block, gst_vkgdr_policy_turn_map (&self->turn, now));
+    self->access = gst_vkgdr_policy_turn_map (
+        &self->turn, self->block.host != NULL, now);
 }
 
 void

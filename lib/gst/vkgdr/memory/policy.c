@@ -116,18 +116,23 @@ is_reader_locked (const GstVkgdrPolicy *self, GstClockTime now)
 static GstVkgdrAccess
 choose_locked (GstVkgdrPolicy *self, GstVkgdrPolicyTurn *turn, GstClockTime now)
 {
-  if (self->window_is_cached)
-    return self->access = GST_VKGDR_ACCESS_DIRECT;
-  if (is_reader_locked (self, now) || self->waits || self->n_staged < SAMPLE)
-    return self->access = GST_VKGDR_ACCESS_STAGED;
-  if (!self->is_plain && self->n_trials < TRIALS) {
+  GstVkgdrAccess access = GST_VKGDR_ACCESS_STAGED;
+
+  if (self->window_is_cached) {
+    access = GST_VKGDR_ACCESS_DIRECT;
+  } else if (is_reader_locked (self, now) || self->waits
+             || self->n_staged < SAMPLE) {
+    access = GST_VKGDR_ACCESS_STAGED;
+  } else if (self->is_plain) {
+    if (may_be_direct (self, now))
+      access = GST_VKGDR_ACCESS_DIRECT;
+  } else if (self->n_trials < TRIALS) {
     self->n_trials++;
     turn->is_trial = TRUE;
     return GST_VKGDR_ACCESS_DIRECT;
   }
-  return self->access = self->is_plain && may_be_direct (self, now)
-                            ? GST_VKGDR_ACCESS_DIRECT
-                            : GST_VKGDR_ACCESS_STAGED;
+  self->access = access;
+  return access;
 }
 
 /* The buffer of a trial was not written: the trial is repeated. */
@@ -241,23 +246,30 @@ gst_vkgdr_policy_turn_begin (
 }
 
 GstVkgdrAccess
-gst_vkgdr_policy_turn_map (GstVkgdrPolicyTurn *turn, GstClockTime now)
+gst_vkgdr_policy_turn_map (
+    GstVkgdrPolicyTurn *turn, gboolean in_window, GstClockTime now)
 {
   GstVkgdrPolicy *policy = turn->policy;
-  GstVkgdrAccess before;
+  GstVkgdrAccess before, after;
 
+  if (!in_window) {
+    turn->access = GST_VKGDR_ACCESS_STAGED;
+    return turn->access;
+  }
   g_mutex_lock (&policy->lock);
   before = policy->access;
-  if (policy->wanted != GST_VKGDR_ACCESS_AUTO)
-    turn->access = policy->access = policy->wanted;
-  else if (turn->access == GST_VKGDR_ACCESS_AUTO
-           || is_reader_locked (policy, now))
+  if (policy->wanted != GST_VKGDR_ACCESS_AUTO) {
+    policy->access = policy->wanted;
+    turn->access = policy->wanted;
+  } else if (turn->access == GST_VKGDR_ACCESS_AUTO
+             || is_reader_locked (policy, now)) {
     turn->access = choose_locked (policy, turn, now);
-  before = before == policy->access ? GST_VKGDR_ACCESS_AUTO : before;
+  }
+  after = policy->access;
   g_mutex_unlock (&policy->lock);
-  if (before != GST_VKGDR_ACCESS_AUTO)
-    GST_DEBUG ("pool %p was %s before, and is not any more", policy,
-        before == GST_VKGDR_ACCESS_DIRECT ? "direct" : "staged");
+  if (before != after)
+    GST_DEBUG ("pool %p is %s now", policy,
+        after == GST_VKGDR_ACCESS_DIRECT ? "direct" : "staged");
   return turn->access;
 }
 
