@@ -117,45 +117,52 @@ fetch_all (
   return ok;
 }
 
-static GstMemory *
-alloc_pinned (GstVkgdrTransfer *transfer, gsize size, GError **error)
+static GstBuffer *
+new_pinned (GstVkgdrTransfer *transfer, gsize size, GError **error)
 {
-  return gst_vkgdr_allocator_alloc_pinned (
+  GstMemory *memory = gst_vkgdr_allocator_alloc_pinned (
       GST_VKGDR_DOWNLOAD (transfer)->allocator, size, error);
+  GstBuffer *buffer;
+
+  if (!memory)
+    return NULL;
+  buffer = gst_buffer_new ();
+  gst_buffer_append_memory (buffer, memory);
+  return buffer;
 }
 
 /* Does not wait for the transfer: mapping the output waits for it. So the
  * device can transfer one frame while upstream writes the next one. */
-static GstMemory *
+static GstBuffer *
 gst_vkgdr_download_move (GstVkgdrTransfer *transfer, GstBuffer *input,
     gsize size, GstVkgdrPath *path, GError **error)
 {
-  GstMemory *memory = alloc_pinned (transfer, size, error);
+  GstBuffer *output = new_pinned (transfer, size, error);
 
   *path = GST_VKGDR_PATH_DMA;
-  if (memory
-      && !fetch_all (GST_VKGDR_DOWNLOAD (transfer), input, memory, error))
-    g_clear_pointer (&memory, gst_memory_unref);
-  return memory;
+  if (output
+      && !fetch_all (GST_VKGDR_DOWNLOAD (transfer), input,
+          gst_buffer_peek_memory (output, 0), error))
+    gst_clear_buffer (&output);
+  return output;
 }
 
 /* The transfer leaves out the padding. This function does not wait for it,
  * either. */
-static GstMemory *
+static GstBuffer *
 gst_vkgdr_download_pack (GstVkgdrTransfer *transfer, GstBuffer *input,
     const GstVideoInfo *info, GstVkgdrPath *path, GError **error)
 {
   GstVkgdrStream *stream =
       gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (transfer));
-  GstMemory *memory =
-      alloc_pinned (transfer, GST_VIDEO_INFO_SIZE (info), error);
+  GstBuffer *output = new_pinned (transfer, GST_VIDEO_INFO_SIZE (info), error);
   gboolean by_cpu = FALSE;
 
-  if (memory
-      && !gst_vkgdr_layout_pack (info, input, memory, stream, &by_cpu, error))
-    g_clear_pointer (&memory, gst_memory_unref);
+  if (output
+      && !gst_vkgdr_layout_pack (info, input, output, stream, &by_cpu, error))
+    gst_clear_buffer (&output);
   *path = by_cpu ? GST_VKGDR_PATH_COPIED : GST_VKGDR_PATH_DMA;
-  return memory;
+  return output;
 }
 
 static gboolean

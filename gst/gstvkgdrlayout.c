@@ -327,23 +327,11 @@ copy_planes (const GstVideoInfo *info, GstBuffer *frame, GstBuffer *output,
   return ok;
 }
 
-static gboolean
-pack_by_cpu (const GstVideoInfo *info, GstBuffer *frame, GstMemory *output,
-    GError **error)
-{
-  GstBuffer *buffer = gst_buffer_new ();
-  gboolean ok;
-
-  gst_buffer_append_memory (buffer, gst_memory_ref (output));
-  ok = copy_planes (info, frame, buffer, error);
-  gst_buffer_unref (buffer);
-  return ok;
-}
-
 gboolean
 gst_vkgdr_layout_pack (const GstVideoInfo *info, GstBuffer *frame,
-    GstMemory *output, GstVkgdrStream *stream, gboolean *by_cpu, GError **error)
+    GstBuffer *output, GstVkgdrStream *stream, gboolean *by_cpu, GError **error)
 {
+  GstMemory *memory = gst_buffer_peek_memory (output, 0);
   Rect rects[GST_VIDEO_MAX_PLANES];
   guint p;
 
@@ -352,23 +340,19 @@ gst_vkgdr_layout_pack (const GstVideoInfo *info, GstBuffer *frame,
   *by_cpu =
       !get_rects (info, frame, gst_vkgdr_stream_get_context (stream), rects);
   if (*by_cpu)
-    return pack_by_cpu (info, frame, output, error);
+    return copy_planes (info, frame, output, error);
   for (p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++)
-    if (!copy_rect (&rects[p], output, stream, error))
+    if (!copy_rect (&rects[p], memory, stream, error))
       return FALSE;
   return TRUE;
 }
 
-GstBuffer *
-gst_vkgdr_layout_new_packed (
-    const GstVideoInfo *info, GstBuffer *frame, GstMemory *memory)
+void
+gst_vkgdr_layout_copy_data (
+    const GstVideoInfo *info, GstBuffer *frame, GstBuffer *packed)
 {
-  GstBuffer *packed = gst_buffer_new ();
-
   gst_buffer_copy_into (packed, frame, GST_BUFFER_COPY_METADATA, 0, -1);
   GST_BUFFER_FLAG_UNSET (packed, GST_BUFFER_FLAG_TAG_MEMORY);
   gst_vkgdr_buffer_crop_metas (
       packed, frame, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
-  gst_buffer_append_memory (packed, memory);
-  return packed;
 }

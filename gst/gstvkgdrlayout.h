@@ -24,8 +24,9 @@ gboolean gst_vkgdr_layout_is_default (
  * tiles have no negative strides: their stride field is not a distance. */
 gboolean gst_vkgdr_layout_is_upside_down (GstBuffer *frame);
 
-/* Copies the planes of @frame into @output, of @info's size, in the default
- * layout. If @frame has a GstVideoCropMeta, only the visible part is copied.
+/* Copies the planes of @frame into the one memory of @output, which has @info's
+ * size, in the default layout. If @frame has a GstVideoCropMeta, only the
+ * visible part is copied.
  *
  * The device copies if @frame is in VkgdrMemory of the stream's context, and
  * @output is either in such memory or in pinned memory of the library.
@@ -33,17 +34,17 @@ gboolean gst_vkgdr_layout_is_upside_down (GstBuffer *frame);
  * @error set on failure, also if the metas describe bytes that are not in
  * @frame. */
 gboolean gst_vkgdr_layout_pack (const GstVideoInfo *info, GstBuffer *frame,
-    GstMemory *output, GstVkgdrStream *stream, gboolean *by_cpu,
+    GstBuffer *output, GstVkgdrStream *stream, gboolean *by_cpu,
     GError **error);
 
 /* Whether gst_vkgdr_layout_pack () can crop frames of this format at any
  * pixel. */
 gboolean gst_vkgdr_layout_can_crop (const GstVideoInfo *info);
 
-/* A buffer with the packed @memory (transfer full), and all other data of
- * @frame, except metas that cropping makes wrong. */
-GstBuffer *gst_vkgdr_layout_new_packed (
-    const GstVideoInfo *info, GstBuffer *frame, GstMemory *memory);
+/* Adds to @packed, which has the packed memory, all other data of @frame,
+ * except metas that cropping makes wrong. */
+void gst_vkgdr_layout_copy_data (
+    const GstVideoInfo *info, GstBuffer *frame, GstBuffer *packed);
 
 G_END_DECLS
 

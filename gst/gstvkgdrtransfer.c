@@ -329,35 +329,34 @@ must_be_packed (GstVkgdrTransfer *self, GstBuffer *frame)
   return !priv->reads_video_meta;
 }
 
-/* A buffer with @memory and all other data of @input. The layout is the same,
- * so the GstVideoMeta stays valid. */
-GstBuffer *
-gst_vkgdr_transfer_new_like (GstBuffer *input, GstMemory *memory)
+/* The layout is the same, so the GstVideoMeta stays valid. */
+void
+gst_vkgdr_transfer_copy_data (GstBuffer *output, GstBuffer *input)
 {
   GstVideoMeta *meta = gst_buffer_get_video_meta (input);
-  GstBuffer *output = gst_buffer_new ();
 
   gst_buffer_copy_into (output, input, GST_BUFFER_COPY_METADATA, 0, -1);
   GST_BUFFER_FLAG_UNSET (output, GST_BUFFER_FLAG_TAG_MEMORY);
-  if (memory)
-    gst_buffer_append_memory (output, memory);
   if (meta)
     gst_buffer_add_video_meta_full (output, meta->flags, meta->format,
         meta->width, meta->height, meta->n_planes, meta->offset, meta->stride);
-  return output;
 }
 
-/* The same as gst_vkgdr_transfer_new_like (), but if @input has no other owner,
- * replaces its memory and returns it. The memory of a buffer of a pool is not
- * replaced, because the pool would free such a buffer instead of recycling
- * it. */
+/* Returns @moved (transfer full) with all other data of @input. If @input has
+ * no other owner, it gets the memory instead, and is returned. The memory of a
+ * buffer of a pool stays in that buffer, because the pool would free the buffer
+ * otherwise instead of recycling it. */
 static GstBuffer *
-replace_memory (GstBuffer *input, GstMemory *memory)
+complete (GstBuffer *input, GstBuffer *moved)
 {
-  if (!memory || input->pool || !gst_buffer_is_writable (input))
-    return gst_vkgdr_transfer_new_like (input, memory);
-  gst_buffer_replace_all_memory (input, memory);
+  if (moved->pool || input->pool || gst_buffer_n_memory (moved) == 0
+      || !gst_buffer_is_writable (input)) {
+    gst_vkgdr_transfer_copy_data (moved, input);
+    return moved;
+  }
+  gst_buffer_replace_all_memory (input, gst_buffer_get_memory (moved, 0));
   GST_BUFFER_FLAG_UNSET (input, GST_BUFFER_FLAG_TAG_MEMORY);
+  gst_buffer_unref (moved);
   return input;
 }
 
@@ -491,17 +490,18 @@ pack (GstVkgdrTransfer *self, GstBuffer *input, gsize size, GError **error)
   GstVkgdrTransferPrivate *priv =
       gst_vkgdr_transfer_get_instance_private (self);
   GstVkgdrPath path = GST_VKGDR_PATH_NONE;
-  GstMemory *memory = GST_VKGDR_TRANSFER_GET_CLASS (self)->pack (
+  GstBuffer *packed = GST_VKGDR_TRANSFER_GET_CLASS (self)->pack (
       self, input, &priv->info, &path, error);
 
-  if (!memory)
+  if (!packed)
     return NULL;
   if (path == GST_VKGDR_PATH_NONE)
     count_untouched (self, input, size);
   else
     count (self, size, path);
   gst_vkgdr_transfer_stats_count_packed (&priv->stats);
-  return gst_vkgdr_layout_new_packed (&priv->info, input, memory);
+  gst_vkgdr_layout_copy_data (&priv->info, input, packed);
+  return packed;
 }
 
 /* Makes the bytes that the CPU wrote available to the device. Unmapping does
@@ -538,8 +538,8 @@ move_or_pack (
 {
   GstVkgdrTransferClass *klass = GST_VKGDR_TRANSFER_GET_CLASS (self);
   GstVkgdrPath path = GST_VKGDR_PATH_NONE;
-  GstMemory *memory = NULL;
   gboolean is_suitable;
+  GstBuffer *moved;
 
   if (!publish_all (self, input, &is_suitable, error))
     return NULL;
@@ -549,16 +549,16 @@ move_or_pack (
     count_untouched (self, input, size);
     return input;
   }
-  if (size > 0) {
-    memory = klass->move (self, input, size, &path, error);
-    if (!memory)
-      return NULL;
-    if (path == GST_VKGDR_PATH_COPIED && klass->to_device
-        && is_outside_window (memory))
-      warn_staged (self);
-    count (self, size, path);
-  }
-  return replace_memory (input, memory);
+  if (size == 0)
+    return complete (input, gst_buffer_new ());
+  moved = klass->move (self, input, size, &path, error);
+  if (!moved)
+    return NULL;
+  if (path == GST_VKGDR_PATH_COPIED && klass->to_device
+      && is_outside_window (gst_buffer_peek_memory (moved, 0)))
+    warn_staged (self);
+  count (self, size, path);
+  return complete (input, moved);
 }
 
 static gboolean

@@ -57,6 +57,7 @@
  */
 
 #include "gstvkgdraccessallocator.h"
+#include "gstvkgdrcopypool.h"
 #include "gstvkgdrelements.h"
 #include "gstvkgdrkeeper.h"
 #include "gstvkgdrlayout.h"
@@ -84,6 +85,9 @@ struct _GstVkgdrUpload {
 
   GstVkgdrAccess access; /* under the object lock */
   GstVkgdrKeeper *keeper;
+  GstVkgdrCopyPool copies;  /* of buffers in other memory */
+  GstVkgdrCopyPool packed;  /* of frames that got another layout */
+  gsize last_size;          /* of the last copy; 0 before the first one */
   GstVkgdrBufferPool *pool; /* the last proposed one; under the object lock */
 };
 
@@ -132,6 +136,17 @@ outputs_cuda_memory (GstVkgdrUpload *self)
   return yes;
 }
 
+static GstVkgdrAccess
+get_wanted_access (GstVkgdrUpload *self)
+{
+  GstVkgdrAccess access;
+
+  GST_OBJECT_LOCK (self);
+  access = self->access;
+  GST_OBJECT_UNLOCK (self);
+  return access;
+}
+
 static void
 offer_pool (GstVkgdrUpload *self, GstQuery *query, GstCaps *caps)
 {
@@ -144,9 +159,7 @@ offer_pool (GstVkgdrUpload *self, GstQuery *query, GstCaps *caps)
     set_pool (self, NULL);
     return;
   }
-  GST_OBJECT_LOCK (self);
-  g_object_set (pool, "access", self->access, NULL);
-  GST_OBJECT_UNLOCK (self);
+  g_object_set (pool, "access", get_wanted_access (self), NULL);
   if (outputs_cuda_memory (self))
     g_object_set (pool, "textures", TRUE, NULL);
   config = gst_buffer_pool_get_config (pool);
@@ -164,7 +177,6 @@ propose_allocator (GstVkgdrUpload *self, GstQuery *query)
 {
   GstAllocator *allocator = NULL, *with_access;
   GstAllocationParams params;
-  GstVkgdrAccess access;
   guint last;
 
   if (!gst_vkgdr_base_transform_add_allocator (
@@ -172,10 +184,8 @@ propose_allocator (GstVkgdrUpload *self, GstQuery *query)
     return FALSE;
   last = gst_query_get_n_allocation_params (query) - 1;
   gst_query_parse_nth_allocation_param (query, last, &allocator, &params);
-  GST_OBJECT_LOCK (self);
-  access = self->access;
-  GST_OBJECT_UNLOCK (self);
-  with_access = gst_vkgdr_access_allocator_new (allocator, access);
+  with_access =
+      gst_vkgdr_access_allocator_new (allocator, get_wanted_access (self));
   gst_query_set_nth_allocation_param (query, last, with_access, &params);
   gst_object_unref (with_access);
   gst_object_unref (allocator);
@@ -370,54 +380,73 @@ fill (GstVkgdrUpload *self, GstBuffer *input, gsize size, GstMemory *output,
   return write_all (input, output, error);
 }
 
-static GstMemory *
+/* Streams whose buffers have different sizes, as those of JPEG, would make a
+ * pool for each buffer. */
+static GstBuffer *
+new_copy (GstVkgdrUpload *self, gsize size, GError **error)
+{
+  gboolean is_same = self->last_size == 0 || self->last_size == size;
+  GstMemory *memory;
+  GstBuffer *copy;
+
+  self->last_size = size;
+  if (is_same)
+    return gst_vkgdr_copy_pool_acquire (
+        &self->copies, self->context, size, error);
+  memory = gst_vkgdr_allocator_alloc (self->allocator, size, error);
+  if (!memory)
+    return NULL;
+  copy = gst_buffer_new ();
+  gst_buffer_append_memory (copy, memory);
+  return copy;
+}
+
+static GstBuffer *
 gst_vkgdr_upload_move (GstVkgdrTransfer *transfer, GstBuffer *input, gsize size,
     GstVkgdrPath *path, GError **error)
 {
-  GstMemory *memory = gst_vkgdr_allocator_alloc (
-      GST_VKGDR_UPLOAD (transfer)->allocator, size, error);
+  GstVkgdrUpload *self = GST_VKGDR_UPLOAD (transfer);
+  GstBuffer *copy = new_copy (self, size, error);
 
-  if (memory
-      && !fill (GST_VKGDR_UPLOAD (transfer), input, size, memory, path, error))
-    g_clear_pointer (&memory, gst_memory_unref);
-  return memory;
+  if (copy
+      && !fill (
+          self, input, size, gst_buffer_peek_memory (copy, 0), path, error))
+    gst_clear_buffer (&copy);
+  return copy;
 }
 
 /* Downstream does not support GstVideoMeta, so the device copies the frame, or
  * the CPU if the device cannot. The element offers the meta to upstream in any
  * case: without it, upstream would copy with the CPU, which is slower. */
-static GstMemory *
+static GstBuffer *
 gst_vkgdr_upload_pack (GstVkgdrTransfer *transfer, GstBuffer *input,
     const GstVideoInfo *info, GstVkgdrPath *path, GError **error)
 {
+  GstVkgdrUpload *self = GST_VKGDR_UPLOAD (transfer);
   GstVkgdrStream *stream =
       gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (transfer));
-  GstBuffer *frame = gst_buffer_ref (input);
-  GstMemory *moved, *memory = NULL;
+  GstBuffer *frame, *packed;
   gboolean by_cpu = FALSE;
 
-  if (!gst_is_vkgdr_buffer_of (input, GST_VKGDR_UPLOAD (transfer)->context)
-      && !gst_vkgdr_layout_is_upside_down (input)) {
-    moved = gst_vkgdr_upload_move (
+  if (gst_is_vkgdr_buffer_of (input, self->context)
+      || gst_vkgdr_layout_is_upside_down (input)) {
+    frame = gst_buffer_ref (input);
+  } else {
+    frame = gst_vkgdr_upload_move (
         transfer, input, gst_buffer_get_size (input), path, error);
-    gst_buffer_unref (frame);
-    if (!moved)
+    if (!frame)
       return NULL;
-    frame = gst_vkgdr_transfer_new_like (input, moved);
+    gst_vkgdr_transfer_copy_data (frame, input);
   }
-  memory = gst_vkgdr_allocator_alloc (GST_VKGDR_UPLOAD (transfer)->allocator,
-      GST_VIDEO_INFO_SIZE (info), error);
-  /* The padding is cleared, because it may have bytes of another owner. */
-  if (memory
-      && (!gst_vkgdr_memory_fill (
-              memory, 0, GST_VIDEO_INFO_SIZE (info), 0, stream, error)
-          || !gst_vkgdr_layout_pack (
-              info, frame, memory, stream, &by_cpu, error)))
-    g_clear_pointer (&memory, gst_memory_unref);
+  packed = gst_vkgdr_copy_pool_acquire (
+      &self->packed, self->context, GST_VIDEO_INFO_SIZE (info), error);
+  if (packed
+      && !gst_vkgdr_layout_pack (info, frame, packed, stream, &by_cpu, error))
+    gst_clear_buffer (&packed);
   if (by_cpu)
     *path = GST_VKGDR_PATH_COPIED;
   gst_buffer_unref (frame);
-  return memory;
+  return packed;
 }
 
 static gboolean
@@ -437,6 +466,9 @@ gst_vkgdr_upload_close (GstVkgdrBaseTransform *transform)
   GstVkgdrUpload *self = GST_VKGDR_UPLOAD (transform);
 
   g_clear_pointer (&self->keeper, gst_vkgdr_keeper_free);
+  gst_vkgdr_copy_pool_clear (&self->copies);
+  gst_vkgdr_copy_pool_clear (&self->packed);
+  self->last_size = 0;
   set_pool (self, NULL);
   self->allocator = NULL;
   self->context = NULL;
@@ -502,9 +534,7 @@ gst_vkgdr_upload_get_property (
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     return;
   }
-  GST_OBJECT_LOCK (self);
-  g_value_set_enum (value, self->access);
-  GST_OBJECT_UNLOCK (self);
+  g_value_set_enum (value, get_wanted_access (self));
 }
 
 static void

@@ -169,10 +169,12 @@ new_pool (GstVkgdrIpcSink *self, GstCaps *caps, gsize size)
   GstBufferPool *pool = gst_vkgdr_buffer_pool_new (
       gst_vkgdr_ipc_endpoint_get_context (&self->endpoint));
   GstStructure *config = gst_buffer_pool_get_config (pool);
+  GstVkgdrAccess access;
 
   GST_OBJECT_LOCK (self);
-  g_object_set (pool, "access", self->access, NULL);
+  access = self->access;
   GST_OBJECT_UNLOCK (self);
+  g_object_set (pool, "access", access, NULL);
   gst_buffer_pool_config_set_params (config, caps, size, 0, 0);
   gst_vkgdr_element_post_pool_errors (
       GST_ELEMENT (self), GST_VKGDR_BUFFER_POOL (pool));

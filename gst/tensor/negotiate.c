@@ -34,7 +34,7 @@ gst_vkgdr_tensor_sink_event (
     GstAggregator *aggregator, GstAggregatorPad *pad, GstEvent *event)
 {
   GstAggregatorClass *parent_class =
-      g_type_class_peek_parent (GST_AGGREGATOR_GET_CLASS (aggregator));
+      g_type_class_peek_parent (g_type_class_peek (GST_TYPE_VKGDR_TENSOR));
 
   if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
     GstCaps *caps;

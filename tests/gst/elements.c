@@ -71,6 +71,28 @@ TEST_LOOP (figures, G_N_ELEMENTS (figures))
         is_copied ? 0 : g_array_index (after, guint64, i));
 }
 
+/* Frames of another element are copied. The copies settle on a few memories, so
+ * that these are exported to other processes once each. */
+TEST (copies_come_from_a_pool)
+{
+  g_autoptr (GstElement) pipeline =
+      test_launch ("videotestsrc num-buffers=30 ! "
+                   "video/x-raw,format=RGBA,width=640,height=480" TEST_FOREIGN
+                   " ! vkgdrupload ! queue max-size-buffers=2 ! vkgdrdownload "
+                   "name=down ! fakesink");
+  g_autoptr (GArray) pointers = test_note_pointers (pipeline, "down", "sink");
+  g_autoptr (GHashTable) distinct = g_hash_table_new (NULL, NULL);
+  guint i;
+
+  test_play (pipeline);
+  fail_unless_equals_int (pointers->len, 30);
+  for (i = 0; i < pointers->len; i++)
+    g_hash_table_add (
+        distinct, GSIZE_TO_POINTER (g_array_index (pointers, guint64, i)));
+  fail_unless (g_hash_table_size (distinct) <= 8, "%u memories",
+      g_hash_table_size (distinct));
+}
+
 /* kernel-time is the median of the times that the device has measured, as soon
  * as it has measured one. A busy processor must not fail kernels of the
  * software device. */

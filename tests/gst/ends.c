@@ -119,6 +119,36 @@ TEST_LOOP (processes, G_N_ELEMENTS (ends))
   exit (0);
 }
 
+/* When exit () was called; monotonic time. */
+static gint64 exit_begun;
+
+static void
+check_time_at_the_end (void)
+{
+  if (g_get_monotonic_time () - exit_begun > test_limit (10 * G_USEC_PER_SEC))
+    _exit (1);
+}
+
+static void
+exit_now (gpointer unused)
+{
+  exit_begun = g_get_monotonic_time ();
+  exit (0);
+}
+
+/* The library's thread does not wait for itself. */
+TEST (exit_in_a_function_that_the_library_calls)
+{
+  g_autoptr (GstVkgdrContext) context = test_context_new ();
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (context);
+  g_autoptr (GstVkgdrFence) fence = gst_vkgdr_stream_record (stream, NULL);
+
+  atexit (check_time_at_the_end);
+  gst_vkgdr_fence_release_later (fence, exit_now, NULL);
+  for (;;)
+    g_usleep (G_USEC_PER_SEC);
+}
+
 /* --- children ------------------------------------------------------------ */
 
 static gboolean is_child;

@@ -12,6 +12,9 @@
 #define UP SIZED ("RGBA", 64, 48)
 #define FILTER UP " ! cudafilter "
 #define KERNEL "source=\"__global__ void f (VkgdrFrame a, VkgdrFrame b) {}\""
+#define TWO_KERNELS \
+  "__global__ void f (VkgdrFrame a, VkgdrFrame b) {} " \
+  "__global__ void g (VkgdrFrame a, VkgdrFrame b) {}"
 #define SINK " ! fakesink"
 
 /* A correct pipeline with the same elements works. */
@@ -51,6 +54,10 @@ static const struct {
   /* kernels; see cudafilter.c, too */
   { "", { FILTER "location=/proc/self/auxv" SINK, "auxv|PTX|cubin" }, TRUE },
   { "", { FILTER "entry=g " KERNEL SINK, "\"g\"|f" }, TRUE },
+  { "",
+      { FILTER "source=\"" TWO_KERNELS "\"" SINK,
+          "several kernels|f|g|entry=" },
+      TRUE },
   /* a format that kernels cannot take */
   { "",
       { SIZED ("NV12_64Z32", 64, 48) " ! cudafilter" SINK,

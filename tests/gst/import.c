@@ -107,6 +107,8 @@ TEST_LOOP (export_gives_nothing_else, 2)
  * again. On the software device, each allocation is a file. */
 TEST (exported_slabs_are_not_used_again)
 {
+  /* Without this reference, the slab would be freed with the first memory. */
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
   struct stat files[2];
   gint fds[2];
   guint i;
@@ -123,6 +125,110 @@ TEST (exported_slabs_are_not_used_again)
   fail_if (files[0].st_ino == files[1].st_ino);
   close (fds[0]);
   close (fds[1]);
+}
+
+static vkgdr_cuda real; /* the driver's table before it is changed */
+
+/* Memory of this driver contains bytes of somebody else. */
+static CUresult
+map_with_dirt (CUdeviceptr *pointer, CUexternalMemory memory,
+    const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *buffer)
+{
+  CUresult result =
+      real.cuExternalMemoryGetMappedBuffer (pointer, memory, buffer);
+
+  if (result == CUDA_SUCCESS)
+    result = real.cuMemsetD8 (*pointer, 0xee, buffer->size);
+  return result == CUDA_SUCCESS ? real.cuCtxSynchronize () : result;
+}
+
+/* Fails unless all bytes of the allocation of @memory are zero. */
+static void
+assert_all_clear (GstMemory *memory)
+{
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
+  g_autoptr (GBytes) description = NULL;
+  g_autoptr (GstMemory) whole = NULL;
+  g_autofree guint8 *bytes = NULL;
+  gint fd = export_fd (memory, &description);
+  gsize i;
+
+  fail_unless (gst_vkgdr_memory_wait_idle (memory, NULL));
+  whole = gst_vkgdr_allocator_import_fd (allocator, fd, description, NULL);
+  fail_unless (whole != NULL && whole->size >= memory->size);
+  bytes = test_device_bytes (whole);
+  for (i = 0; i < whole->size; i++)
+    test_check_byte (i, bytes[i], 0);
+  close (fd);
+}
+
+/* A file descriptor gives access to a whole allocation, also to the bytes
+ * beside the memory (__i__ is 0), beside a small one (1), and beside buffers of
+ * a pool (2). None of them are of another owner. */
+TEST_LOOP (exported_allocations_are_clear, 3)
+{
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
+  vkgdr_cuda *table = test_change_driver (&real);
+  GstBufferPool *pool = NULL;
+  GstBuffer *buffer = NULL;
+  GstMemory *memory;
+
+  if (!test_has_window ())
+    return;
+  table->cuExternalMemoryGetMappedBuffer = map_with_dirt;
+  if (__i__ == 0) {
+    memory = gst_vkgdr_allocator_alloc (allocator, 2 * MIB + 60000, NULL);
+    test_write (memory, 1);
+    gst_memory_unref (memory);
+    memory = gst_vkgdr_allocator_alloc (allocator, 2 * MIB + 1000, NULL);
+  } else if (__i__ == 1) {
+    memory = gst_vkgdr_allocator_alloc_exportable (allocator, SIZE, NULL);
+  } else {
+    pool = test_pool_new (NULL, SIZE, 3, 0);
+    buffer = test_pool_acquire (pool);
+    memory = gst_memory_ref (gst_buffer_peek_memory (buffer, 0));
+  }
+  table->cuExternalMemoryGetMappedBuffer = real.cuExternalMemoryGetMappedBuffer;
+  assert_all_clear (memory);
+  gst_memory_unref (memory);
+  gst_clear_buffer (&buffer);
+  if (pool)
+    test_pool_free (pool);
+}
+
+/* The CPU reads imported memory, and reads it again after the exporter has
+ * changed it. The CPU also writes to it, by a mapping (__i__ is 0) and without
+ * one (1), and the exporter sees that. */
+TEST_LOOP (both_sides_see_changes, 2)
+{
+  g_autoptr (GstVkgdrAllocator) allocator = test_allocator ();
+  g_autoptr (GstMemory) ours = NULL, theirs = NULL;
+  g_autoptr (GBytes) description = NULL;
+  guint8 bytes[SIZE];
+  guint i;
+  gint fd;
+
+  if (!test_has_window ())
+    return;
+  ours = gst_vkgdr_allocator_alloc_exportable (allocator, SIZE, NULL);
+  fd = export_fd (ours, &description);
+  theirs = gst_vkgdr_allocator_import_fd (allocator, fd, description, NULL);
+  fail_unless (theirs != NULL);
+  close (fd);
+  gst_memory_resize (theirs, at, SIZE);
+  for (i = 0; i < 3; i++) {
+    test_write (ours, i);
+    fail_unless (gst_vkgdr_memory_wait_idle (ours, NULL));
+    test_assert_read (theirs, i);
+  }
+  test_fill (bytes, SIZE, 7);
+  if (__i__ == 0)
+    test_write (theirs, 7);
+  else
+    fail_unless (gst_vkgdr_memory_write (theirs, 0, bytes, SIZE, NULL));
+  fail_unless (gst_vkgdr_memory_wait_idle (theirs, NULL));
+  test_assert_device (ours, 7);
+  test_assert_read (ours, 7);
 }
 
 /* Memory that can be exported contains no bytes of an earlier owner. */

@@ -488,6 +488,19 @@ TEST (visible)
   }
 }
 
+/* An element that asks for GstVideoMeta, but not for crops, would show all of
+ * the picture. */
+TEST (crop_for_an_element_that_reads_no_crops)
+{
+  g_autoptr (GstHarness) h = test_harness_parse ("vkgdrupload");
+  GstVideoInfo info;
+
+  gst_harness_add_propose_allocation_meta (h, GST_VIDEO_META_API_TYPE, NULL);
+  init_info (&info, visible[0].format, 64, 48);
+  set_caps (h, &info, FALSE);
+  check_packed (h, &info, make_visible (0, FALSE));
+}
+
 /* In UYVY, two pixels share Cb and Cr. If a crop begins with the second of two
  * such pixels, only luma moves by one pixel, so that Cb and Cr do not change
  * places. */

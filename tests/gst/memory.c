@@ -374,16 +374,17 @@ TEST_LOOP (accesses_wait_for_streams, G_N_ELEMENTS (waits))
 }
 
 /* Frees a memory that `stream` reads until 100 ms after the gate opens, while
- * the calls of @failing (nullable) fail. Without these, another stream reads it
- * first, which ends sooner. Returns its device pointer. */
+ * the calls of @failing (nullable) fail. If @n_streams is 2, another stream
+ * reads it first, which ends sooner. Returns its device pointer. */
 static guint64
-free_busy (GstVkgdrAllocator *owner, const gchar *failing, gint *done)
+free_busy (
+    GstVkgdrAllocator *owner, const gchar *failing, guint n_streams, gint *done)
 {
   g_autoptr (GstVkgdrStream) first = test_stream_new (test_context);
   GstMemory *memory = gst_vkgdr_allocator_alloc (owner, SIZE, NULL);
   guint64 pointer = device_of (memory);
 
-  if (!failing)
+  if (n_streams == 2)
     test_gate_access (memory, first, GST_MAP_READ, 0, NULL);
   test_gate_access (memory, stream, GST_MAP_READ, 100, done);
   if (failing)
@@ -394,20 +395,26 @@ free_busy (GstVkgdrAllocator *owner, const gchar *failing, gint *done)
   return pointer;
 }
 
-/* With __i__ of 1, the driver cannot be queried when the memory is freed. It is
- * not used again before the device is known to be idle. Then it is. */
-TEST_LOOP (freed_memory_is_not_reused_too_early, 2)
+/* The driver cannot be queried when the memory is freed (__i__ is 1), or when
+ * the next memory is allocated (2). The memory is not used again before the
+ * device is known to be idle. Then it is. */
+TEST_LOOP (freed_memory_is_not_reused_too_early, 3)
 {
   gint done = FALSE;
   guint64 pointer;
   GstMemory *memory;
 
-  if (__i__ == 1 && !test_is_software ())
+  if (__i__ > 0 && !test_is_software ())
     return;
-  pointer = free_busy (allocator, __i__ ? "cuEventQuery:1" : NULL, &done);
+  pointer = free_busy (allocator, __i__ == 1 ? "cuEventQuery:1" : NULL,
+      __i__ == 0 ? 2 : 1, &done);
   gst_vkgdr_allocator_free_held (allocator);
   fail_unless_equals_int (count_active (), 1);
+  if (__i__ == 2)
+    test_make_calls_fail ("cuEventQuery:1");
   memory = test_memory_new (test_context, SIZE);
+  if (__i__ == 2)
+    test_make_calls_fail (NULL);
   fail_unless (device_of (memory) != pointer);
   gst_memory_unref (memory);
   test_gate_set (TRUE);
@@ -416,6 +423,85 @@ TEST_LOOP (freed_memory_is_not_reused_too_early, 2)
   memory = test_memory_new (test_context, SIZE);
   fail_unless_equals_uint64 (device_of (memory), pointer);
   gst_memory_unref (memory);
+}
+
+/* While the CPU reads a part of a memory, it maps the whole memory for writing.
+ * The writer waits until the device has read the memory. With __i__ of 1, the
+ * CPU caches the window, so that it writes where the device reads. */
+static void
+check_writer_around_a_reader (void)
+{
+  g_autoptr (GstVkgdrStream) reader = test_stream_new (test_context);
+  g_autoptr (GstMemory) memory = new_memory (WRITTEN, AUTO);
+  g_autoptr (GstMemory) part = gst_memory_share (memory, 0, 100);
+  GstMapInfo map, inner;
+  gint done = FALSE;
+
+  fail_unless (gst_memory_map (part, &inner, GST_MAP_READ));
+  test_gate_access (memory, reader, GST_MAP_READ, 100, &done);
+  test_gate_set (TRUE);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  fail_unless (g_atomic_int_get (&done));
+  fail_unless (map.data == inner.data);
+  test_fill (map.data, map.size, 2);
+  gst_memory_unmap (memory, &map);
+  gst_memory_unmap (part, &inner);
+  test_assert_device (memory, 2);
+}
+
+TEST_FIXTURE (NULL, NULL);
+
+TEST_LOOP (writer_around_a_reader_waits, 2)
+{
+  if (__i__ == 1)
+    test_setup ();
+  else
+    test_setup_bar ();
+  check_writer_around_a_reader ();
+  test_teardown ();
+}
+
+TEST_FIXTURE (setup, teardown);
+
+static gint
+compare_any (gconstpointer wrapper, gconstpointer wanted)
+{
+  return 0;
+}
+
+static void
+set_flag (gpointer flag)
+{
+  g_atomic_int_set ((gint *) flag, TRUE);
+}
+
+/* The memory has been in two GstCudaMemory at the same time, whose textures a
+ * kernel still samples when the memory is freed. */
+TEST (cuda_wrappers_are_freed_after_the_work)
+{
+  static guint8 data[2][8];
+  GstMemory *memory = new_memory (WRITTEN, AUTO), *wrapper;
+  gint freed[2] = { FALSE, FALSE }, done = FALSE;
+  guint i;
+
+  for (i = 0; i < 2; i++) {
+    wrapper = gst_memory_new_wrapped (
+        0, data[i], sizeof (data[i]), 0, sizeof (data[i]), &freed[i], set_flag);
+    gst_vkgdr_memory_give_cuda_wrapper (memory, wrapper);
+  }
+  wrapper = gst_vkgdr_memory_take_cuda_wrapper (memory, compare_any, NULL);
+  fail_unless (wrapper != NULL);
+  gst_vkgdr_memory_give_cuda_wrapper (memory, wrapper);
+  test_gate_access (memory, stream, GST_MAP_READ, 0, &done);
+  gst_memory_unref (memory);
+  gst_vkgdr_allocator_free_held (allocator);
+  fail_if (g_atomic_int_get (&freed[0]) || g_atomic_int_get (&freed[1]));
+  fail_if (test_gate_was_missed ());
+  test_gate_set (TRUE);
+  test_wait_for (count_active () == 0);
+  gst_vkgdr_allocator_free_held (allocator);
+  fail_unless (g_atomic_int_get (&done));
+  fail_unless (g_atomic_int_get (&freed[0]) && g_atomic_int_get (&freed[1]));
 }
 
 /* --- allocator ----------------------------------------------------------- */
@@ -541,7 +627,7 @@ TEST_LOOP (unused_memory_goes_back_to_the_driver, 3)
   if (__i__ == 0)
     gst_memory_unref (gst_vkgdr_allocator_alloc (owner, SIZE, NULL));
   else
-    free_busy (owner, NULL, NULL);
+    free_busy (owner, NULL, 2, NULL);
   if (__i__ == 2)
     gst_clear_object (&owner);
   else
@@ -553,6 +639,60 @@ TEST_LOOP (unused_memory_goes_back_to_the_driver, 3)
   test_wait_for (g_atomic_int_get (&n_freed) > 0);
   fail_unless_equals_int (g_atomic_int_get (&n_freed), 1);
   gst_clear_object (&owner);
+}
+
+static gint n_settled; /* events behind all work of the context; atomic */
+
+static CUresult
+counted_record (CUcontext context, CUevent event)
+{
+  g_atomic_int_inc (&n_settled);
+  return real.cuCtxRecordEvent (context, event);
+}
+
+/* A call that frees memory blocks other calls of the driver until all work is
+ * done. So it is made when all work is done that was queued before, also of
+ * streams that do not use the memory. */
+TEST (memory_goes_back_when_the_device_is_idle)
+{
+  vkgdr_cuda *table = test_change_driver (&real);
+  GstVkgdrAllocator *owner = gst_vkgdr_allocator_new (test_context);
+  GstMemory *memory = gst_vkgdr_allocator_alloc (owner, SIZE, NULL);
+
+  if (!real.cuCtxRecordEvent)
+    return;
+  table->cuMemFree = counted_free;
+  table->cuMemRelease = counted_release;
+  table->cuCtxRecordEvent = counted_record;
+  test_gate_delay (stream, 0, NULL);
+  gst_memory_unref (memory);
+  gst_object_unref (owner);
+  test_wait_for (
+      g_atomic_int_get (&n_settled) > 0 || g_atomic_int_get (&n_freed) > 0);
+  fail_unless_equals_int (g_atomic_int_get (&n_freed), 0);
+  fail_if (test_gate_was_missed ());
+  test_gate_set (TRUE);
+  test_wait_for (g_atomic_int_get (&n_freed) > 0);
+}
+
+/* Four blocks of 900 KiB leave the end of a slab of 4 MiB free. The last block
+ * and this end together have room for a larger block. */
+TEST (adjacent_free_blocks_are_one)
+{
+  GstMemory *memories[4], *larger;
+  guint64 bytes;
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (memories); i++)
+    memories[i] = test_memory_new (test_context, 900 * 1024);
+  bytes = gst_vkgdr_allocator_get_managed_bytes (allocator);
+  gst_memory_unref (memories[3]);
+  larger = test_memory_new (test_context, 1000 * 1024);
+  fail_unless_equals_uint64 (
+      gst_vkgdr_allocator_get_managed_bytes (allocator), bytes);
+  gst_memory_unref (larger);
+  for (i = 0; i < 3; i++)
+    gst_memory_unref (memories[i]);
 }
 
 /* Blocks are used again, also for memories of other sizes. */
@@ -966,7 +1106,35 @@ TEST_LOOP (wrapped_memory_is_given_back, 2)
 
 /* --- zeros --------------------------------------------------------------- */
 
-TEST_FIXTURE (NULL, NULL);
+static void
+setup_without_window (void)
+{
+  test_set_debug ("no-window");
+  test_setup ();
+  allocator = test_allocator ();
+  stream = test_stream_new (test_context);
+}
+
+TEST_FIXTURE (setup_without_window, teardown);
+
+/* A writer gets a staging buffer that the writer of another memory has used. It
+ * does not see those bytes. */
+TEST (staging_buffers_are_clear)
+{
+  GstMemory *memory;
+  GstMapInfo map;
+  gsize i;
+
+  memory = new_memory (WRITTEN, AUTO);
+  fail_unless (gst_vkgdr_memory_wait_idle (memory, NULL));
+  gst_memory_unref (memory);
+  memory = new_memory (NEW, AUTO);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  for (i = 0; i < map.size; i++)
+    test_check_byte (i, map.data[i], 0);
+  gst_memory_unmap (memory, &map);
+  gst_memory_unref (memory);
+}
 
 /* The device sets the zeros of device-only memory. Readers wait for that, even
  * if the application keeps CUDA's default stream busy. */
@@ -979,8 +1147,6 @@ TEST (zeros_come_first)
   GstMemory *memory;
   guint64 before;
 
-  g_setenv ("VKGDR_DEBUG", "no-window", TRUE);
-  setup ();
   memory = new_memory (WRITTEN, AUTO);
   before = device_of (memory);
   fail_unless (gst_vkgdr_memory_wait_idle (memory, NULL));
@@ -994,5 +1160,4 @@ TEST (zeros_come_first)
   fail_unless (memcmp (data, zeros, 64) == 0);
   gst_memory_unref (memory);
   gst_object_unref (busy);
-  teardown ();
 }

@@ -143,6 +143,46 @@ TEST (staging_buffers_belong_to_a_pool)
   }
 }
 
+/* All buffers of the pool are in use at the same time. With @reads, each is
+ * also read. Returns whether all were written to the same staging buffer. */
+static gboolean
+write_four_buffers (GstBufferPool *pool, gboolean reads)
+{
+  GstBuffer *buffers[4];
+  gpointer first = NULL;
+  gboolean is_same = TRUE;
+  GstMapInfo info;
+  guint i;
+
+  for (i = 0; i < 4; i++) {
+    buffers[i] = test_pool_acquire (pool);
+    map (buffers[i], &info, GST_MAP_WRITE);
+    first = i == 0 ? info.data : first;
+    is_same = is_same && info.data == first;
+    gst_buffer_unmap (buffers[i], &info);
+    fail_unless (gst_vkgdr_memory_wait_idle (memory_of (buffers[i]), NULL));
+    if (reads) {
+      map (buffers[i], &info, GST_MAP_READ);
+      gst_buffer_unmap (buffers[i], &info);
+    }
+  }
+  for (i = 0; i < 4; i++)
+    gst_buffer_unref (buffers[i]);
+  return is_same;
+}
+
+/* A buffer whose content the CPU has needed keeps its staging buffer, but not
+ * beyond the next release to the pool. */
+TEST (staging_buffer_of_a_frame_that_was_read)
+{
+  GstBufferPool *pool = test_pool_new (NULL, SIZE, 4, 4);
+
+  g_object_set (pool, "access", GST_VKGDR_ACCESS_STAGED, NULL);
+  write_four_buffers (pool, TRUE);
+  fail_unless (write_four_buffers (pool, FALSE));
+  test_pool_free (pool);
+}
+
 TEST_FIXTURE (NULL, NULL);
 
 /* Writers, and the access mode that access=auto finds for them. */

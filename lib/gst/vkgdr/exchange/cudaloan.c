@@ -11,6 +11,7 @@
 
 /* The data of a GstCudaMemory that wraps a memory of this library. */
 typedef struct {
+  GstCudaContext *context; /* of the wrapper */
   GstVideoInfo layout;
   CUdeviceptr pointer;
   GstCudaStream *stream; /* owned by the wrapper; or NULL */
@@ -56,26 +57,26 @@ detach_buffer (GstMiniObject *wrapper)
   return FALSE;
 }
 
-static gboolean
-wrapper_matches (
-    GstMemory *wrapper, GstCudaContext *cuda, const WrapperData *wanted)
+/* A GCompareFunc: 0 if @wrapper has the data @wanted. */
+static gint
+compare_wrapper (gconstpointer wrapper, gconstpointer wanted)
 {
-  const WrapperData *data = get_wrapper_data (wrapper);
+  const WrapperData *data = get_wrapper_data ((GstMemory *) wrapper);
+  const WrapperData *other = wanted;
 
-  return ((GstVkgdrCudaMemory *) wrapper)->context == cuda
-         && data->pointer == wanted->pointer && data->stream == wanted->stream
-         && gst_video_info_is_equal (&data->layout, &wanted->layout);
+  return !(data->context == other->context && data->pointer == other->pointer
+           && data->stream == other->stream
+           && gst_video_info_is_equal (&data->layout, &other->layout));
 }
 
 static GstMemory *
-new_wrapper (
-    const GstVkgdrCudaLib *lib, GstCudaContext *cuda, const WrapperData *wanted)
+new_wrapper (const GstVkgdrCudaLib *lib, const WrapperData *wanted)
 {
   WrapperData *data = g_memdup2 (wanted, sizeof (*wanted));
   /* Without a notify function, GStreamer's CUDA library would free the bytes on
    * the device. */
-  GstMemory *wrapper = lib->allocator_alloc_wrapped (
-      NULL, cuda, data->stream, &data->layout, data->pointer, data, g_free);
+  GstMemory *wrapper = lib->allocator_alloc_wrapped (NULL, data->context,
+      data->stream, &data->layout, data->pointer, data, g_free);
 
   if (!wrapper) {
     g_free (data);
@@ -92,21 +93,17 @@ new_wrapper (
   return wrapper;
 }
 
-/* A GstCudaMemory with the bytes of @memory: the previous wrapper if it matches
+/* A GstCudaMemory with the bytes of @memory: an earlier wrapper if one is like
  * @wanted, otherwise a new one. */
 static GstMemory *
-make_wrapper (const GstVkgdrCudaLib *lib, GstCudaContext *cuda,
-    GstMemory *memory, const WrapperData *wanted, GError **error)
+make_wrapper (const GstVkgdrCudaLib *lib, GstMemory *memory,
+    const WrapperData *wanted, GError **error)
 {
-  GstMemory *wrapper = gst_vkgdr_memory_take_cuda_wrapper (memory);
+  GstMemory *wrapper =
+      gst_vkgdr_memory_take_cuda_wrapper (memory, compare_wrapper, wanted);
 
-  if (wrapper && wrapper_matches (wrapper, cuda, wanted))
-    return wrapper;
-  if (wrapper) {
-    gst_vkgdr_memory_wait_idle (memory, NULL);
-    gst_memory_unref (wrapper);
-  }
-  wrapper = new_wrapper (lib, cuda, wanted);
+  if (!wrapper)
+    wrapper = new_wrapper (lib, wanted);
   if (!wrapper)
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
         "GStreamer's CUDA library failed to wrap a memory");
@@ -170,11 +167,12 @@ gst_vkgdr_cuda_wrap_buffer (const GstVkgdrCudaLib *lib, GstCudaContext *cuda,
     GError **error)
 {
   GstMemory *memory = gst_buffer_peek_memory (buffer, 0), *wrapper;
-  WrapperData wanted = { .layout = *layout,
+  WrapperData wanted = { .context = cuda,
+    .layout = *layout,
     .pointer = gst_vkgdr_memory_get_device_pointer (memory),
     .stream = stream };
 
-  wrapper = make_wrapper (lib, cuda, memory, &wanted, error);
+  wrapper = make_wrapper (lib, memory, &wanted, error);
   return wrapper && attach_buffer (lib, wrapper, buffer, error) ? wrapper
                                                                 : NULL;
 }

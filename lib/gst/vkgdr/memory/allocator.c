@@ -19,6 +19,10 @@
  * instead: the CPU accesses it through a staging buffer and a transfer, and a
  * warning is logged once.
  *
+ * The content of new memory is undefined. It may be that of earlier memory of
+ * the same process, as with malloc(), unless the memory can be exported to
+ * another process: such memory is cleared.
+ *
  * Small memories share allocations of the driver, so that they are cheap and do
  * not take a file descriptor each. Freed memory is used for later allocations.
  * It goes back to the driver after ten seconds without use, or when
@@ -84,28 +88,22 @@ static gboolean
 clear_on_device (GstVkgdrAllocator *self, GstVkgdrMemory *mem, gsize offset,
     gsize size, GError **error)
 {
-  GstVkgdrStream *stream =
-      gst_vkgdr_blocks_get_stream (self->blocks, GST_VKGDR_UPLOAD, error);
-  const vkgdr_cuda *cuda;
-  GstVkgdrFence *fence;
-  gboolean ok;
+  GstVkgdrFence *fence = gst_vkgdr_blocks_clear (
+      self->blocks, mem->block.device + offset, size, error);
 
-  if (!stream || !gst_vkgdr_context_push (self->context, error))
-    return FALSE;
-  cuda = gst_vkgdr_context_get_driver (self->context);
-  ok = gst_vkgdr_check (cuda,
-      cuda->cuMemsetD8Async (mem->block.device + offset, 0, size,
-          gst_vkgdr_stream_peek_handle (stream)),
-      "cuMemsetD8Async", error);
-  gst_vkgdr_context_pop (self->context);
-  if (!ok)
-    return FALSE;
-  fence = gst_vkgdr_stream_record (stream, error);
   gst_vkgdr_order_mark (&mem->order, fence, GST_MAP_WRITE);
   return fence != NULL;
 }
 
-/* Memory that can be exported must not contain bytes of an earlier owner. */
+/* Memory that can be exported must not contain bytes of an earlier owner, not
+ * even behind its end. The slabs of pools are cleared when they are made. */
+static gboolean
+needs_clearing (const GstVkgdrAllocator *self, const GstVkgdrBlock *block)
+{
+  return !self->blocks->is_pool && block->allocation->backing->export
+         && gst_vkgdr_block_is_private (block);
+}
+
 static GstMemory *
 make_memory (GstVkgdrAllocator *self, const GstVkgdrBlock *block, gsize maxsize,
     gsize align, gsize offset, gsize size, GError **error)
@@ -113,8 +111,9 @@ make_memory (GstVkgdrAllocator *self, const GstVkgdrBlock *block, gsize maxsize,
   GstMemory *mem = gst_vkgdr_memory_new (
       GST_ALLOCATOR (self), self->blocks, block, maxsize, align, offset, size);
 
-  if (gst_vkgdr_block_is_private (block)
-      && !clear_on_device (self, (GstVkgdrMemory *) mem, 0, block->size, error))
+  if (needs_clearing (self, block)
+      && !clear_on_device (self, (GstVkgdrMemory *) mem, 0,
+          block->allocation->size - block->offset, error))
     g_clear_pointer (&mem, gst_memory_unref);
   return mem;
 }

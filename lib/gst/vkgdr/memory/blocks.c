@@ -43,8 +43,7 @@ recycle (GstVkgdrBlocks *self, const GstVkgdrRemains *remains)
   GPtrArray *idle = NULL;
 
   g_clear_pointer ((GPtrArray **) &remains->fences, g_ptr_array_unref);
-  if (remains->cuda_wrapper)
-    gst_memory_unref (remains->cuda_wrapper);
+  g_slist_free_full (remains->cuda_wrappers, (GDestroyNotify) gst_memory_unref);
   if (remains->staging)
     gst_vkgdr_pinned_give (self->pinned, remains->staging, NULL);
   if (!remains->block.slab) {
@@ -261,6 +260,62 @@ take_from_slabs (GstVkgdrBlocks *self, const GstVkgdrBacking *backing,
   return found;
 }
 
+GstVkgdrStream *
+gst_vkgdr_blocks_get_stream (
+    GstVkgdrBlocks *self, GstVkgdrDirection direction, GError **error)
+{
+  GstVkgdrStream *stream, *made;
+
+  g_mutex_lock (&self->lock);
+  stream = self->streams[direction];
+  g_mutex_unlock (&self->lock);
+  if (stream)
+    return stream;
+  made = gst_vkgdr_stream_new (self->context, error);
+  if (!made)
+    return NULL;
+  g_mutex_lock (&self->lock);
+  if (!self->streams[direction])
+    self->streams[direction] = g_steal_pointer (&made);
+  stream = self->streams[direction];
+  g_mutex_unlock (&self->lock);
+  gst_clear_object (&made); /* another thread has made one in the meantime */
+  return stream;
+}
+
+GstVkgdrFence *
+gst_vkgdr_blocks_clear (
+    GstVkgdrBlocks *self, CUdeviceptr device, gsize size, GError **error)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
+  GstVkgdrStream *stream =
+      gst_vkgdr_blocks_get_stream (self, GST_VKGDR_UPLOAD, error);
+  gboolean ok;
+
+  if (!stream || !gst_vkgdr_context_push (self->context, error))
+    return NULL;
+  ok = gst_vkgdr_check (cuda,
+      cuda->cuMemsetD8Async (
+          device, 0, size, gst_vkgdr_stream_peek_handle (stream)),
+      "cuMemsetD8Async", error);
+  gst_vkgdr_context_pop (self->context);
+  return ok ? gst_vkgdr_stream_record (stream, error) : NULL;
+}
+
+/* The slabs of a pool can be exported as they are. So they are cleared once,
+ * and later only contain what the pool's own writers have written. */
+static gboolean
+clear_slab (
+    GstVkgdrBlocks *self, const GstVkgdrAllocation *slab, GError **error)
+{
+  GstVkgdrFence *fence =
+      gst_vkgdr_blocks_clear (self, slab->device, slab->size, error);
+  gboolean ok = fence && gst_vkgdr_fence_wait (fence, error);
+
+  g_clear_pointer (&fence, gst_vkgdr_fence_unref);
+  return ok;
+}
+
 /* Makes a new slab, of @room bytes at most unless @size is larger, and takes a
  * block from it. */
 static gboolean
@@ -278,6 +333,10 @@ add_slab (GstVkgdrBlocks *self, const GstVkgdrBacking *backing, gsize size,
   allocation = gst_vkgdr_allocation_new (backing, self->context, wanted, error);
   if (!allocation)
     return FALSE;
+  if (self->is_pool && !clear_slab (self, allocation, error)) {
+    gst_vkgdr_allocation_free (allocation);
+    return FALSE;
+  }
   GST_DEBUG ("%p: a slab of %" G_GSIZE_FORMAT " bytes, %s", self, wanted,
       backing->name);
   g_mutex_lock (&self->lock);
@@ -425,29 +484,6 @@ gst_vkgdr_blocks_take_staging (GstVkgdrBlocks *self, gsize size, GError **error)
   if (data && !self->is_pool)
     memset (data, 0, size);
   return data;
-}
-
-GstVkgdrStream *
-gst_vkgdr_blocks_get_stream (
-    GstVkgdrBlocks *self, GstVkgdrDirection direction, GError **error)
-{
-  GstVkgdrStream *stream, *made;
-
-  g_mutex_lock (&self->lock);
-  stream = self->streams[direction];
-  g_mutex_unlock (&self->lock);
-  if (stream)
-    return stream;
-  made = gst_vkgdr_stream_new (self->context, error);
-  if (!made)
-    return NULL;
-  g_mutex_lock (&self->lock);
-  if (!self->streams[direction])
-    self->streams[direction] = g_steal_pointer (&made);
-  stream = self->streams[direction];
-  g_mutex_unlock (&self->lock);
-  gst_clear_object (&made); /* another thread has made one in the meantime */
-  return stream;
 }
 
 GstVkgdrSlabsStats

@@ -46,9 +46,9 @@ struct _GstVkgdrBlocks {
 /* The parts of a freed memory. */
 typedef struct {
   GstVkgdrBlock block;
-  gpointer staging;        /* or NULL */
-  GstMemory *cuda_wrapper; /* or NULL */
-  GPtrArray *fences;       /* of GstVkgdrFence, or NULL */
+  gpointer staging;      /* or NULL */
+  GSList *cuda_wrappers; /* of GstMemory */
+  GPtrArray *fences;     /* of GstVkgdrFence, or NULL */
 } GstVkgdrRemains;
 
 /* @pool (nullable): the buffer pool that owns the allocator. */
@@ -63,7 +63,8 @@ void gst_vkgdr_blocks_close (GstVkgdrBlocks *self);
  * all of them. */
 void gst_vkgdr_blocks_expect (GstVkgdrBlocks *self, guint n_blocks);
 
-/* Takes a block of the window if there is room, or of device-only memory. */
+/* Takes a block of the window if there is room, or of device-only memory. In a
+ * pool, it contains no bytes of another owner. */
 gboolean gst_vkgdr_blocks_take (
     GstVkgdrBlocks *self, gsize size, GstVkgdrBlock *block, GError **error);
 
@@ -80,6 +81,11 @@ gpointer gst_vkgdr_blocks_take_staging (
  * gst_vkgdr_blocks_take_staging (). The timer gives it back to the driver when
  * it is not used any more. */
 void gst_vkgdr_blocks_start_timer (GstVkgdrBlocks *self);
+
+/* Queues the clearing of @size bytes at @device. Returns the fence behind it,
+ * which the caller owns; NULL with @error set on failure. */
+GstVkgdrFence *gst_vkgdr_blocks_clear (
+    GstVkgdrBlocks *self, CUdeviceptr device, gsize size, GError **error);
 
 /* Recycles or frees the parts (transfer full) when the device has finished with
  * them. Does not wait. */

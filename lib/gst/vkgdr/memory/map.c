@@ -253,10 +253,14 @@ map_cpu_locked (GstVkgdrMemory *self, const GstMemory *mem, GstMapFlags flags,
     GError **error)
 {
   GstClockTime asked = gst_util_get_timestamp ();
-  gpointer data = self->cpu_data;
+  gpointer data;
 
-  /* A nested mapping gets the same pointer. GstMemory ensures that it has no
-   * more access flags than the outer one. */
+  /* A nested mapping gets the same pointer. If it is the first one for writing,
+   * the outer mapping has not waited for readers on the device. */
+  if (self->cpu_maps > 0 && self->cpu_writers == 0 && (flags & GST_MAP_WRITE)
+      && !gst_vkgdr_memory_wait_locked (self, flags, error))
+    return NULL;
+  data = self->cpu_data;
   if (self->cpu_maps == 0) {
     if (flags & GST_MAP_WRITE)
       gst_vkgdr_memory_choose_access_locked (self, asked);

@@ -62,13 +62,15 @@ void gst_vkgdr_memory_mark (
  * work must be queued. */
 void gst_vkgdr_memory_mark_unknown_stream (GstMemory *mem, GstMapFlags flags);
 
-/* Takes the GstCudaMemory that wraps the memory, if there is one, or NULL. The
- * caller owns it. The memory keeps it while it is not in use, because making
- * one is expensive. */
-GstMemory *gst_vkgdr_memory_take_cuda_wrapper (GstMemory *mem);
+/* Takes a GstCudaMemory that wraps the memory and is not in use, for which
+ * @compare (wrapper, @wanted) is 0. NULL if there is none. The caller owns it.
+ * The memory keeps wrappers, because making one is expensive. */
+GstMemory *gst_vkgdr_memory_take_cuda_wrapper (
+    GstMemory *mem, GCompareFunc compare, gconstpointer wanted);
 
-/* Gives the wrapper (transfer full) back. It is freed when the device has
- * finished with the freed @mem, or at once if there is another one. */
+/* Gives the wrapper (transfer full) back. It is freed when @mem is freed and
+ * the device has finished with it: until then, a kernel may sample its
+ * textures. */
 void gst_vkgdr_memory_give_cuda_wrapper (GstMemory *mem, GstMemory *wrapper);
 
 /* Whether the planes are where the caps alone say, in one memory if there is a

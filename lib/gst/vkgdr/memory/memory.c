@@ -127,7 +127,7 @@ gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem)
   GstVkgdrMemory *self = (GstVkgdrMemory *) mem;
   GstVkgdrRemains remains = { .block = self->block,
     .staging = self->staging,
-    .cuda_wrapper = self->cuda_wrapper };
+    .cuda_wrappers = self->cuda_wrappers };
 
   if (!mem->parent) {
     remains.fences = gst_vkgdr_order_finish (&self->order);
@@ -191,8 +191,8 @@ void
 gst_vkgdr_memory_choose_access_locked (GstVkgdrMemory *self, GstClockTime now)
 {
   if (self->turn.policy)
-    self->access = gst_vkgdr_policy_turn_map (
-        &self->turn, self->block.host != NULL, now);
+    self->access =
+        gst_vkgdr_policy_turn_map (&self->turn, self->block.host != NULL, now);
 }
 
 void
@@ -274,9 +274,12 @@ gst_vkgdr_memory_discard (GstMemory *mem)
 
   g_mutex_lock (&self->lock);
   staging = gst_vkgdr_memory_take_staging_locked (self, &fence);
-  self->device_valid = self->staging_valid = FALSE;
+  self->device_valid = FALSE;
+  self->staging_valid = FALSE;
+  self->keeps_staging = FALSE;
   self->written = GST_VKGDR_ACCESS_AUTO;
-  self->map_time = self->wait_time = 0;
+  self->map_time = 0;
+  self->wait_time = 0;
   g_clear_error (&self->order.lost);
   g_mutex_unlock (&self->lock);
   if (staging)
@@ -284,13 +287,19 @@ gst_vkgdr_memory_discard (GstMemory *mem)
 }
 
 GstMemory *
-gst_vkgdr_memory_take_cuda_wrapper (GstMemory *mem)
+gst_vkgdr_memory_take_cuda_wrapper (
+    GstMemory *mem, GCompareFunc compare, gconstpointer wanted)
 {
   GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
-  GstMemory *wrapper;
+  GstMemory *wrapper = NULL;
+  GSList *link;
 
   g_mutex_lock (&self->lock);
-  wrapper = g_steal_pointer (&self->cuda_wrapper);
+  link = g_slist_find_custom (self->cuda_wrappers, wanted, compare);
+  if (link) {
+    wrapper = link->data;
+    self->cuda_wrappers = g_slist_delete_link (self->cuda_wrappers, link);
+  }
   g_mutex_unlock (&self->lock);
   return wrapper;
 }
@@ -301,11 +310,8 @@ gst_vkgdr_memory_give_cuda_wrapper (GstMemory *mem, GstMemory *wrapper)
   GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
 
   g_mutex_lock (&self->lock);
-  if (!self->cuda_wrapper)
-    self->cuda_wrapper = g_steal_pointer (&wrapper);
+  self->cuda_wrappers = g_slist_prepend (self->cuda_wrappers, wrapper);
   g_mutex_unlock (&self->lock);
-  if (wrapper)
-    gst_memory_unref (wrapper);
 }
 
 /* --- public ----------------------------------------------------------------

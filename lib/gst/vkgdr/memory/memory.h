@@ -28,7 +28,8 @@ typedef struct {
   gboolean host_cached; /* the CPU reads the block as fast as RAM */
 
   gpointer staging;       /* pinned host memory of size block.size, or NULL */
-  gboolean keeps_staging; /* the CPU has needed the content of `staging` */
+  gboolean keeps_staging; /* the CPU has needed the content of `staging`, since
+                           * the content of the memory was undefined */
   GstVkgdrFence *fetch;   /* of a transfer to `staging`, or NULL */
   gboolean device_valid;  /* the content on the device is current */
   gboolean staging_valid; /* the content of `staging` is current */
@@ -48,7 +49,7 @@ typedef struct {
 
   GstVkgdrOrder order;
   GstVkgdrPolicyTurn turn; /* of the pool's policy, if there is one */
-  GstMemory *cuda_wrapper; /* see gst_vkgdr_memory_take_cuda_wrapper () */
+  GSList *cuda_wrappers;   /* see gst_vkgdr_memory_take_cuda_wrapper () */
 } GstVkgdrMemory;
 
 GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_memory_debug);

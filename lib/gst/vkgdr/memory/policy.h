@@ -97,9 +97,9 @@ void gst_vkgdr_policy_turn_begin (
 
 /* Returns the access mode for a mapping for writing at the time @now. The mode
  * stays the same until the next turn, except that a buffer becomes staged as
- * soon as the writer is known to read. @in_window: whether the buffer has a host
- * pointer. A buffer that has none is always staged, which says nothing about
- * its writer. @turn must have a policy. */
+ * soon as the writer is known to read. @in_window: whether the buffer has a
+ * host pointer. A buffer that has none is always staged, which says nothing
+ * about its writer. @turn must have a policy. */
 GstVkgdrAccess gst_vkgdr_policy_turn_map (
     GstVkgdrPolicyTurn *turn, gboolean in_window, GstClockTime now);
 

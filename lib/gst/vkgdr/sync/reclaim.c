@@ -40,6 +40,7 @@ typedef struct {
 /* A thread of a CUDA context. Exists while the thread runs. Protected by the
  * lock of `all`. */
 typedef struct {
+  GThread *thread;        /* only compared */
   GstVkgdrHealth *health; /* of the CUDA context; a reference */
   gboolean is_timer;      /* its tasks only have to be due */
   GQueue tasks;           /* of Task, due or waiting for fences */
@@ -249,7 +250,8 @@ run (gpointer data)
  */
 
 /* Whether there is a thread that the end waits for. It does not wait if the
- * thread may be in a driver call behind a kernel that does not end. */
+ * thread may be in a driver call behind a kernel that does not end, or if it
+ * has called exit () itself. */
 static gboolean
 has_running_locked (void)
 {
@@ -258,7 +260,8 @@ has_running_locked (void)
   for (i = 0; i < all.running->len; i++) {
     const Reclaimer *self = g_ptr_array_index (all.running, i);
 
-    if (!gst_vkgdr_health_is_hung (self->health))
+    if (self->thread != g_thread_self ()
+        && !gst_vkgdr_health_is_hung (self->health))
       return TRUE;
   }
   return FALSE;
@@ -325,6 +328,7 @@ ensure_thread_locked (GstVkgdrContext *context, gboolean is_timer)
     g_free (self);
     return NULL;
   }
+  self->thread = thread;
   g_thread_unref (thread);
   self->health = gst_vkgdr_health_get (gst_vkgdr_context_get_driver (context),
       gst_vkgdr_context_get_cuda_context (context));
