@@ -119,34 +119,24 @@ answer_caps (GstCudaFilter *self, GstPad *pad, GstQuery *query)
   gst_caps_unref (answer);
 }
 
-/* Returns the caps of upstream. Its caps for any memory are left out: they do
- * not tell which memory it would use. */
-static GstCaps *
-query_upstream (GstPad *pad)
-{
-  GstCaps *all = gst_caps_make_writable (gst_pad_peer_query_caps (pad, NULL));
-  guint i;
-
-  for (i = gst_caps_is_any (all) ? 0 : gst_caps_get_size (all); i > 0; i--)
-    if (gst_caps_features_is_any (gst_caps_get_features (all, i - 1)))
-      gst_caps_remove_structure (all, i - 1);
-  return all;
-}
-
 /* Called at the beginning and at the end of a stream without caps. If upstream
- * cannot find caps in common, this element says why before the source ends the
- * stream with GStreamer's own error. */
+ * and this element have no caps in common, this element says why before the
+ * source ends the stream with GStreamer's own error. Upstream is asked twice,
+ * because only an answer to a query with a filter is exact: without one, many
+ * elements offer any memory. */
 static void
 explain_missing_caps (GstCudaFilter *self)
 {
   GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
-  GstCaps *all = query_upstream (pad);
-  GstCaps *common = gst_pad_query_caps (pad, all);
+  GstCaps *all = gst_pad_peer_query_caps (pad, NULL);
+  GstCaps *ours = gst_pad_query_caps (pad, all);
+  GstCaps *common = gst_pad_peer_query_caps (pad, ours);
 
   if (gst_caps_is_empty (common))
     gst_cuda_filter_explain (
         self, gst_caps_is_empty (all) ? GST_CAPS_ANY : all);
   gst_caps_unref (common);
+  gst_caps_unref (ours);
   gst_caps_unref (all);
 }
 

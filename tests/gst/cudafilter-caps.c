@@ -106,6 +106,28 @@ static const TestError forgotten_elements[] = {
 
 TEST_ROWS (forgotten_elements, test_check_error)
 
+#define SOURCE "videotestsrc num-buffers=3 ! video/x-raw,width=64,height=48 ! "
+
+/* Elements whose caps allow any memory, and that give that of their input. What
+ * GStreamer negotiates is not ended by a diagnosis. */
+static const gchar *const any_memory[] = {
+  SOURCE "vkgdrupload ! deinterlace ! cudafilter ! vkgdrdownload",
+  SOURCE "vkgdrupload ! videocrop left=4 ! cudafilter ! vkgdrdownload",
+  SOURCE "vkgdrupload ! videorate ! cudafilter ! vkgdrdownload",
+  SOURCE "identity drop-allocation=true ! vkgdrupload ! queue ! deinterlace ! "
+         "videocrop left=4 ! cudafilter ! vkgdrdownload",
+};
+
+static void
+check_plays (const gchar *const *elements)
+{
+  g_autoptr (GstElement) pipeline = test_launch ("%s ! fakesink", *elements);
+
+  test_play (pipeline);
+}
+
+TEST_ROWS (any_memory, check_plays)
+
 /* The caps change to some that kernels do not support. cudafilter does not get
  * them, so vkgdrupload reports the error, once. */
 TEST (refused_caps)
