@@ -30,6 +30,13 @@ PIPELINE = (
     " ! videoconvert ! vp8enc deadline=1 cpu-used=16 threads=4"
     " target-bitrate=8000000 ! webmmux ! filesink name=result"
 )
+try:  # since GLib 2.84
+    gi.require_version("GLibUnix", "2.0")
+    from gi.repository import GLibUnix
+
+    add_signal = GLibUnix.signal_add
+except (ImportError, ValueError):
+    add_signal = GLib.unix_signal_add
 PROGRESS_MS = 200
 # The time in which the encoder and the muxer have to finish after Ctrl-C.
 FINISH_MS = 5000
@@ -89,7 +96,7 @@ class Demo:
 
     def run(self):
         """Plays the video to its end. Returns True if there was no error."""
-        GLib.unix_signal_add(GLib.PRIORITY_HIGH, signal.SIGINT, self.on_interrupt)
+        add_signal(GLib.PRIORITY_HIGH, signal.SIGINT, self.on_interrupt)
         GLib.timeout_add(PROGRESS_MS, self.on_progress)
         self.pipeline.set_state(Gst.State.PLAYING)
         self.loop.run()

@@ -15,6 +15,10 @@ root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 python=/usr/bin/python3
 [ -x "$python" ] || python=python3
 
+# Lists of what the scripts have changed on this system.
+# shellcheck disable=SC2034 # for the scripts that source this file
+state=${XDG_STATE_HOME:-$HOME/.local/state}/gst-vkgdr
+
 # Progress and errors go to standard error: standard output is for results.
 say ()
 {

@@ -45,6 +45,10 @@ static const struct {
       "GPU's 24 GiB, and what does not fit takes a transfer (staged) | enable "
       "Resizable BAR and Above 4G decoding in the firmware" },
   { "'window-size': <int64 0x5c0000000>", "ready: | *23 GiB* | " },
+  /* without Resizable BAR; the driver needs a part of the 256 MiB */
+  { "'window-size': <int64 0xf600000>, 'window-free': <int64 0xf600000>",
+      "limited: small-window | *just 246 MiB of the GPU's 24 GiB* | enable "
+      "Resizable BAR*" },
   { FULL,
       "limited: full-window | *only 100 MiB of the window* | *nvidia-smi*" },
   { "'window-free': <int64 0x40000000>", "ready: | * | " },

@@ -69,6 +69,8 @@ SIMULATED = [
      'VKGDR_DEBUG=ba"d'),
     ({"SOFTCUDA_FAIL": "cuDevicePrimaryCtxRetain:1:CUDA_ERROR_OUT_OF_MEMORY"},
      "unusable: software no-context | * | *nvidia-smi* | *CUDA_ERROR_OUT_OF_MEMORY*", ""),
+    ({"SOFTCUDA_FAIL": "cuDeviceGet:1+"}, "unusable: software no-context | * | *dmesg* |"
+     " *cuDeviceGet: CUDA_ERROR_UNKNOWN*", ""),
     ({"SOFTCUDA_FAIL": "cuMemcpyDtoH:1"}, "unusable: software wrong-bytes | * |"
      " *another version of the driver* | *CUDA_ERROR_UNKNOWN*", ""),
     ({"SOFTCUDA_FAIL": "cuDeviceGetUuid:1"}, "unusable: software cuda-device | * | *dmesg* |"
