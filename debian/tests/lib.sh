@@ -21,8 +21,8 @@ export HOME=$work XDG_CACHE_HOME=$work/cache
 export XDG_RUNTIME_DIR=$work/runtime
 mkdir -p -m 700 -- "$XDG_RUNTIME_DIR"
 
-# Prints the first block of code in LANGUAGE after a heading of README.md.
-readme_block ()
+# Prints the first block of code in LANGUAGE after a heading of docs/programs.md.
+program_block ()
 {
   awk -v heading="## $1" -v fence="\`\`\`$2" '
     $0 == heading { in_section = 1; next }
@@ -30,7 +30,7 @@ readme_block ()
     in_block && $0 == "```" { found = 1; exit }
     in_block { print; next }
     $0 == fence { in_block = 1 }
-    END { exit !found }' README.md
+    END { exit !found }' docs/programs.md
 }
 
 # Prints the text $2. Fails if no line of it contains the words $1.

@@ -32,6 +32,9 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 # list.
 PAGES = {
     "README.md": "overview",
+    "docs/pipelines.md": "pipelines",
+    "docs/programs.md": "programs",
+    "docs/errors.md": "errors",
     "docs/cudafilter.md": "cudafilter",
     "docs/python.md": "python",
     "docs/frames-as-arrays.md": "frames-as-arrays",
@@ -49,6 +52,7 @@ PAGES = {
     "docs/architecture.md": "architecture",
     "CONTRIBUTING.md": "contributing",
     "RELEASING.md": "releasing",
+    "SECURITY.md": "security",
     "CHANGELOG.md": "changelog",
 }
 EXAMPLES = ("docs/examples/c/tint.c", "docs/examples/c/border.c")

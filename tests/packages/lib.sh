@@ -74,14 +74,14 @@ check_inline ()
     || fail "${2-README.md} does not have the command \"$1\""
 }
 
-# Fails if README.md has more than N blocks of code in LANGUAGE after a heading.
-# No test would run the other ones.
+# Fails if README.md, or another FILE, has more than N blocks of code in LANGUAGE after a
+# heading. No test would run the other ones.
 #
-# Arguments: HEADING LANGUAGE N
+# Arguments: HEADING LANGUAGE N [FILE]
 check_no_more_blocks ()
 {
-  ! readme_block "$1" "$2" $(($3 + 1)) >/dev/null \
-    || fail "README.md has more than $3 blocks of $2 in \"$1\""
+  ! readme_block "$1" "$2" $(($3 + 1)) "${4-README.md}" >/dev/null \
+    || fail "${4-README.md} has more than $3 blocks of $2 in \"$1\""
 }
 
 # Prints the elements in the table of README.md.
@@ -121,11 +121,25 @@ run_pipeline ()
   [ "$status" -eq 0 ] || [ "$status" -eq 130 ] || fail "the exit status is $status"
 }
 
-# Runs the commands of README.md for an installed project: pipelines and
+# Runs all pipelines after a heading of a FILE.
+#
+# Arguments: HEADING FILE AT-LEAST
+run_pipelines ()
+{
+  local n=1 lines
+
+  while lines=$(readme_block "$1" sh "$n" "$2"); do
+    run_pipeline "$lines"
+    n=$((n + 1))
+  done
+  [ "$n" -gt "$3" ] || fail "$2 has only $((n - 1)) pipelines"
+}
+
+# Runs the commands of README.md and of its pages for an installed project: pipelines and
 # programs.
 run_readme ()
 {
-  local n=1 lines elements
+  local elements
 
   elements=$(readme_elements)
   [ "$(wc -w <<<"$elements")" -ge 6 ] || fail "README.md has only these elements: $elements"
@@ -139,15 +153,12 @@ run_readme ()
     type_inline vkgdr-info
     type_inline "vkgdr-info --json"
     # The files that the pipelines read.
-    readme_block "Pipelines to copy" cuda >negative.cu
+    readme_block Pipelines cuda 1 docs/pipelines.md >negative.cu
     head -c 3000000 /dev/urandom >data.bin
     gst-launch-1.0 -q videotestsrc num-buffers=30 ! theoraenc ! oggmux \
       ! filesink location=clip.mp4
-    while lines=$(readme_block "Pipelines to copy" sh "$n"); do
-      run_pipeline "$lines"
-      n=$((n + 1))
-    done
-    [ "$n" -gt 6 ] || fail "README.md has only $((n - 1)) pipelines"
+    run_pipelines "Pipelines to copy" README.md 2
+    run_pipelines Pipelines docs/pipelines.md 6
     cmp data.bin copy.bin || fail "the bytes of data.bin have changed"
     run_readme_programs
   )
@@ -156,14 +167,16 @@ run_readme ()
 
 run_readme_programs ()
 {
-  check_no_more_blocks "From C" c 1
-  check_no_more_blocks "From C" sh 1
-  check_no_more_blocks "From Python" python 1
-  readme_block "From C" c >example.c
-  type_in "$(readme_block "From C" sh)"
+  local page=docs/programs.md
+
+  check_no_more_blocks "From C" c 1 "$page"
+  check_no_more_blocks "From C" sh 1 "$page"
+  check_no_more_blocks "From Python" python 1 "$page"
+  readme_block "From C" c 1 "$page" >example.c
+  type_in "$(readme_block "From C" sh 1 "$page")"
   ./example | tee output
   grep -q 'on the device at 0x' output || fail "the C program"
-  readme_block "From Python" python >example.py
+  readme_block "From Python" python 1 "$page" >example.py
   /usr/bin/python3 example.py | tee output
   grep -q '^0x' output || fail "the Python program"
 }
