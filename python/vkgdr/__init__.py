@@ -20,16 +20,20 @@ import sys
 import weakref
 from typing import Any, Callable, Dict, Optional, Type, TypeVar
 
+from ._as_pycuda import as_pycuda
 from ._cuda import uint
 from ._library import VkgdrError, failure, last_error, lib
 from .frames import FrameServer, Frames
 
-__all__ = ["FrameServer", "Frames", "OpenFlags", "RawMemory", "Vkgdr", "VkgdrError"]
+__all__ = [
+    "FrameServer", "Frames", "OpenFlags", "RawMemory", "VERSION", "VERSION_STATUS", "VERSION_TEXT",
+    "Vkgdr", "VkgdrError", "as_pycuda",
+]
 
 #: The version of PyCUDA whose interface vkgdr.driver and its like have.
-VERSION = (2022, 2, 2)
+VERSION = (2026, 1)
 VERSION_STATUS = ""
-VERSION_TEXT = "2022.2.2"
+VERSION_TEXT = "2026.1"
 
 _V = TypeVar("_V", bound="Vkgdr")
 _M = TypeVar("_M", bound="RawMemory")

@@ -6,13 +6,13 @@ from typing import Any, Tuple, Union
 
 import numpy as np
 
-from ._constants import TRSA_OVERRIDE_FORMAT, array3d_flags, array_format, memory_type
-from ._constants import address_mode as _address_mode
-from ._constants import filter_mode as _filter_mode
+from ._constants import (
+    TRSA_OVERRIDE_FORMAT, address_mode, array3d_flags, array_format, filter_mode, memory_type,
+)
 from ._context import Context, ContextDependent, bare
 from ._cuda import (
-    CONVERTERS, INVALID_VALUE, Handle, LogicError, also_named, call, cu, error, host_range,
-    pointer, uint,
+    CONVERTERS, INVALID_VALUE, DevicePointer, Handle, LogicError, also_named, cu, error,
+    host_range, pointer, uint,
 )
 from ._library import fields
 
@@ -26,20 +26,24 @@ __all__ = [
 
 
 class _Structure(ctypes.Structure):
-    """A structure whose fields take NumPy's integers, too, and no negative ones."""
+    """A structure whose fields take NumPy's integers, too, and no number that does not fit."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, uint(value) if hasattr(value, "__index__") else value)
+        if hasattr(value, "__index__"):
+            value = uint(value, 8 * getattr(getattr(type(self), name, None), "size", 8))
+        super().__setattr__(name, value)
 
 
 class _Descriptor(_Structure):
     @property
     def format(self) -> Any:
-        return array_format(self._format) if self._format else 0
+        """The array_format of a channel."""
+        known: Any = array_format.values
+        return known.get(self._format, self._format)
 
     @format.setter
     def format(self, value: int) -> None:
-        self._format = value
+        self._format = array_format(value)
 
 
 class ArrayDescriptor(_Descriptor):
@@ -66,26 +70,49 @@ class Array(Handle, ContextDependent, letter="A"):
         self._create("cuArray3DCreate" if is_box else "cuArrayCreate", ctypes.byref(descriptor))
 
     def free(self) -> None:
+        """Frees the array now."""
         self._release(self._FREE, self.handle)
 
     def get_descriptor(self) -> ArrayDescriptor:
+        """The size and the format."""
         result = ArrayDescriptor()
         cu.cuArrayGetDescriptor(ctypes.byref(result), self.handle)
         return result
 
     def get_descriptor_3d(self) -> ArrayDescriptor3D:
+        """The size, the format and the flags."""
         result = ArrayDescriptor3D()
         cu.cuArray3DGetDescriptor(ctypes.byref(result), self.handle)
         return result
 
 
-memcpy_dtoa = call("cuMemcpyDtoA", "ary, index, src, len")
-memcpy_atod = call("cuMemcpyAtoD", "dest, ary, index, len")
-memcpy_atoa = call("cuMemcpyAtoA", "dest, dest_index, src, src_index, len")
+def memcpy_dtoa(ary: Array, index: int, src: DevicePointer, len: int) -> None:  # noqa: A002
+    """Copies `len` bytes of the device to an Array, from its byte `index` on."""
+    cu.cuMemcpyDtoA(ary, index, src, len)
 
-memcpy_htoa = call("cuMemcpyHtoA", "ary, index, src", uses="ary, index, *host_range(src)")
-memcpy_atoh = call("cuMemcpyAtoH", "dest, ary, index",
-                   uses="(host := host_range(dest, True))[0], ary, index, host[1]")
+
+def memcpy_atod(dest: DevicePointer, ary: Array, index: int, len: int) -> None:  # noqa: A002
+    """Copies `len` bytes of an Array, from its byte `index` on, to memory of the device."""
+    cu.cuMemcpyAtoD(dest, ary, index, len)
+
+
+def memcpy_atoa(dest: Array, dest_index: int, src: Array, src_index: int,
+                len: int) -> None:  # noqa: A002
+    """Copies `len` bytes from one Array to another."""
+    cu.cuMemcpyAtoA(dest, dest_index, src, src_index, len)
+
+
+def memcpy_htoa(ary: Array, index: int, src: Any) -> None:
+    """Copies a buffer of Python to an Array, from its byte `index` on."""
+    cu.cuMemcpyHtoA(ary, index, *host_range(src))
+
+
+def memcpy_atoh(dest: Any, ary: Array, index: int) -> None:
+    """Fills a buffer of Python from an Array, from its byte `index` on."""
+    address, size = host_range(dest, True)
+    cu.cuMemcpyAtoH(address, ary, index, size)
+
+
 # The names of _driver in PyCUDA, which its own driver.py and older programs use.
 py_memcpy_htoa, py_memcpy_atoh = memcpy_htoa, memcpy_atoh
 
@@ -98,7 +125,7 @@ _SIZES = "z width_in_bytes z height"
 
 
 class _Memcpy(_Structure):
-    """What the copies of rows and of boxes have in common. _add_side() adds methods."""
+    """What the copies of rows and of boxes have in common."""
 
     def _set(self, side: str, kind: int, source: Any, **values: Any) -> None:
         for name, value in {"host": None, "array": None, "device": 0, **values}.items():
@@ -106,42 +133,65 @@ class _Memcpy(_Structure):
         setattr(self, f"_{side}_memory_type", kind)
         self.__dict__[side] = source  # CUDA needs it until the copy is done
 
+    @staticmethod
+    def _host(side: str, buffer: Any) -> int:
+        return host_range(buffer, side == "dst", has_gaps=True)[0]
+
+    def _unified(self, side: str, buffer: Any) -> int:
+        try:
+            return pointer(buffer)
+        except TypeError:
+            return self._host(side, buffer)
+
+    def set_src_host(self, buffer: Any) -> None:
+        """A buffer of Python is the source. Its rows may have gaps."""
+        self._set("src", memory_type.HOST, buffer, host=self._host("src", buffer))
+
+    def set_src_array(self, array: Array) -> None:
+        """An Array is the source."""
+        self._set("src", memory_type.ARRAY, array, array=CONVERTERS["A"](array))
+
+    def set_src_device(self, devptr: DevicePointer) -> None:
+        """Memory of the device is the source."""
+        self._set("src", memory_type.DEVICE, devptr, device=pointer(devptr))
+
+    def set_src_unified(self, buffer: Any) -> None:
+        """A buffer of Python or memory of the device is the source."""
+        address = self._unified("src", buffer)
+        self._set("src", memory_type.UNIFIED, buffer, host=address, device=address)
+
+    @property
+    def src_memory_type(self) -> Any:
+        """The memory_type of the source."""
+        return memory_type(self._src_memory_type or 1)
+
+    def set_dst_host(self, buffer: Any) -> None:
+        """A buffer of Python is the destination. Its rows may have gaps."""
+        self._set("dst", memory_type.HOST, buffer, host=self._host("dst", buffer))
+
+    def set_dst_array(self, array: Array) -> None:
+        """An Array is the destination."""
+        self._set("dst", memory_type.ARRAY, array, array=CONVERTERS["A"](array))
+
+    def set_dst_device(self, devptr: DevicePointer) -> None:
+        """Memory of the device is the destination."""
+        self._set("dst", memory_type.DEVICE, devptr, device=pointer(devptr))
+
+    def set_dst_unified(self, buffer: Any) -> None:
+        """A buffer of Python or memory of the device is the destination."""
+        address = self._unified("dst", buffer)
+        self._set("dst", memory_type.UNIFIED, buffer, host=address, device=address)
+
+    @property
+    def dst_memory_type(self) -> Any:
+        """The memory_type of the destination."""
+        return memory_type(self._dst_memory_type or 1)
+
     def _run(self, function: str, stream: Any) -> None:
         if stream is None:
             getattr(cu, function)(ctypes.byref(self))
         else:
             getattr(cu, f"{function}Async")(ctypes.byref(self), stream)
-
-
-def _add_side(side: str) -> None:
-    """Adds the methods set_src_host() and so on, or those of the destination."""
-
-    def host(self: _Memcpy, buffer: Any) -> None:
-        address, _ = host_range(buffer, side == "dst", has_gaps=True)
-        self._set(side, memory_type.HOST, buffer, host=address)
-
-    def array(self: _Memcpy, array: Array) -> None:
-        self._set(side, memory_type.ARRAY, array, array=CONVERTERS["A"](array))
-
-    def device(self: _Memcpy, devptr: Any) -> None:
-        self._set(side, memory_type.DEVICE, devptr, device=pointer(devptr))
-
-    def unified(self: _Memcpy, buffer: Any) -> None:
-        """A buffer of Python or memory of the device."""
-        try:
-            address = pointer(buffer)
-        except TypeError:
-            address, _ = host_range(buffer, side == "dst", has_gaps=True)
-        self._set(side, memory_type.UNIFIED, buffer, host=address, device=address)
-
-    for function in (host, array, device, unified):
-        setattr(_Memcpy, f"set_{side}_{function.__name__}", function)
-    setattr(_Memcpy, f"{side}_memory_type", property(
-        lambda self: memory_type(getattr(self, f"_{side}_memory_type") or 1)))
-
-
-_add_side("src")
-_add_side("dst")
 
 
 class Memcpy2D(_Memcpy):
@@ -164,6 +214,7 @@ class Memcpy3D(_Memcpy):
     _fields_ = fields(_BOX.format("src") + _BOX.format("dst") + _SIZES + " z depth")
 
     def __call__(self, stream: Any = None) -> None:
+        """Copies, and waits; or with a stream, does not wait."""
         self._run(self._FUNCTION, stream)
 
 
@@ -173,9 +224,11 @@ class Memcpy3DPeer(Memcpy3D):
     _FUNCTION = "cuMemcpy3DPeer"
 
     def set_src_context(self, ctx: Context) -> None:
+        """The context of the source."""
         self._src_context = CONVERTERS["C"](ctx)
 
     def set_dst_context(self, ctx: Context) -> None:
+        """The context of the destination."""
         self._dst_context = CONVERTERS["C"](ctx)
 
 
@@ -201,9 +254,11 @@ class SurfaceReference(_Reference):
     """A surface of a kernel: Module.get_surfref()."""
 
     def set_array(self, array: Array, flags: int = 0) -> None:
+        """Makes the surface use an Array."""
         self._bind("cuSurfRefSetArray", array, flags)
 
     def get_array(self) -> Array:
+        """The Array that was set."""
         return self._bound("cuSurfRefGetArray")
 
 
@@ -216,32 +271,63 @@ class TextureReference(_Reference, ContextDependent, letter="T"):
         self._create("cuTexRefCreate")
 
     def set_array(self, array: Array) -> None:
+        """Makes the texture use an Array."""
         self._bind("cuTexRefSetArray", array, TRSA_OVERRIDE_FORMAT)
 
     def get_array(self) -> Array:
+        """The Array that was set."""
         return self._bound("cuTexRefGetArray")
 
-    def set_address(self, devptr: Any, bytes: int, allow_offset: bool = False) -> int:  # noqa: A002
+    def set_address(self, devptr: DevicePointer, bytes: int,  # noqa: A002
+                    allow_offset: bool = False) -> int:
         """Uses plain memory. Returns the offset that the texture has from the address."""
         offset: int = cu.cuTexRefSetAddress(self.handle, devptr, bytes)
         if offset and not allow_offset:
-            raise error("texture_reference::set_address", INVALID_VALUE,
-                        "texture binding resulted in offset, but allow_offset was false")
+            raise error("cuTexRefSetAddress", INVALID_VALUE,
+                        f"the texture begins {offset} bytes before the address: allow_offset=True")
         self._array = None
         return offset
 
-    def set_address_2d(self, devptr: Any, descr: ArrayDescriptor, pitch: int) -> None:
+    def set_address_2d(self, devptr: DevicePointer, descr: ArrayDescriptor, pitch: int) -> None:
+        """Uses plain memory in rows, which begin every `pitch` bytes."""
         cu.cuTexRefSetAddress2D(self.handle, ctypes.byref(descr), devptr, pitch)
 
-    get_address = call("cuTexRefGetAddress", "self")
-    set_format = call("cuTexRefSetFormat", "self, fmt, num_components")
-    set_address_mode = call("cuTexRefSetAddressMode", "self, dim, am")
-    get_address_mode = call("cuTexRefGetAddressMode", "self, dim", _address_mode)
-    set_filter_mode = call("cuTexRefSetFilterMode", "self, fm")
-    get_filter_mode = call("cuTexRefGetFilterMode", "self", _filter_mode)
-    set_flags = call("cuTexRefSetFlags", "self, flags")
-    get_flags = call("cuTexRefGetFlags", "self")
-    get_format = call("cuTexRefGetFormat", "self", lambda found: (array_format(found[0]), found[1]))
+    def get_address(self) -> int:
+        """The address of the plain memory."""
+        return cu.cuTexRefGetAddress(self.handle)
+
+    def set_format(self, fmt: int, num_components: int) -> None:
+        """Sets the array_format and the number of the channels."""
+        cu.cuTexRefSetFormat(self.handle, fmt, num_components)
+
+    def get_format(self) -> Tuple[Any, int]:
+        """The array_format and the number of the channels."""
+        found, num_components = cu.cuTexRefGetFormat(self.handle)
+        return array_format(found), num_components
+
+    def set_address_mode(self, dim: int, am: int) -> None:
+        """Sets the address_mode of a dimension: what is read outside the picture."""
+        cu.cuTexRefSetAddressMode(self.handle, dim, am)
+
+    def get_address_mode(self, dim: int) -> Any:
+        """The address_mode of a dimension."""
+        return address_mode(cu.cuTexRefGetAddressMode(self.handle, dim))
+
+    def set_filter_mode(self, fm: int) -> None:
+        """Sets the filter_mode: what is read between the points."""
+        cu.cuTexRefSetFilterMode(self.handle, fm)
+
+    def get_filter_mode(self) -> Any:
+        """The filter_mode."""
+        return filter_mode(cu.cuTexRefGetFilterMode(self.handle))
+
+    def set_flags(self, flags: int) -> None:
+        """Sets the flags: TRSF_READ_AS_INTEGER and TRSF_NORMALIZED_COORDINATES."""
+        cu.cuTexRefSetFlags(self.handle, flags)
+
+    def get_flags(self) -> int:
+        """The flags."""
+        return cu.cuTexRefGetFlags(self.handle)
 
 
 _FORMATS = {
@@ -257,15 +343,16 @@ _WIDE = {np.dtype("c8"): 2, np.dtype("f8"): 2, np.dtype("c16"): 4}
 
 
 def dtype_to_array_format(dtype: Any) -> Any:
+    """The array_format of a type of NumPy."""
     try:
         return _FORMATS[np.dtype(dtype)]
     except KeyError:
-        raise TypeError(f"cannot convert dtype '{dtype}' to array format") from None
+        raise TypeError(f"an Array cannot have elements of the type {dtype}") from None
 
 
 def _check_order(order: str) -> str:
     if str(order).upper() not in ("C", "F"):
-        raise LogicError("order must be either F or C")
+        raise LogicError(f"the order is 'C' or 'F', not {order!r}")
     return str(order).upper()
 
 
@@ -318,7 +405,8 @@ def np_to_array(nparray: Any, order: str, allowSurfaceBind: bool = False) -> Arr
                      surface=allowSurfaceBind)
 
 
-def gpuarray_to_array(gpuarray: Any, order: str, allowSurfaceBind: bool = False) -> Array:  # noqa: N803
+def gpuarray_to_array(gpuarray: Any, order: str,
+                      allowSurfaceBind: bool = False) -> Array:  # noqa: N803
     """An Array with a GPUArray of 2 or 3 dimensions."""
     return _to_array(gpuarray.ptr, _reversed_dims(gpuarray.shape, order), gpuarray.dtype, True,
                      surface=allowSurfaceBind, on_device=True)
@@ -335,11 +423,13 @@ def make_multichannel_2d_array(matrix: Any, order: str) -> Array:
 
 
 def bind_array_to_texref(ary: Array, texref: TextureReference) -> None:
+    """Makes a texture use an Array, clamped and without a filter."""
     texref.set_array(ary)
     for dim in range(2):
-        texref.set_address_mode(dim, _address_mode.CLAMP)
-    texref.set_filter_mode(_filter_mode.POINT)
+        texref.set_address_mode(dim, address_mode.CLAMP)
+    texref.set_filter_mode(filter_mode.POINT)
 
 
 def matrix_to_texref(matrix: Any, texref: TextureReference, order: str) -> None:
+    """Makes a texture use a copy of a matrix."""
     bind_array_to_texref(matrix_to_array(matrix, order), texref)

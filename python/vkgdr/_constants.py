@@ -1,14 +1,31 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The constants of vkgdr.driver, as tables: names of PyCUDA, values of CUDA. All public names
-of this file are vkgdr.driver's.
-"""
+"""The constants of vkgdr.driver, as tables: names of PyCUDA, values of CUDA."""
 
-from enum import IntEnum as _IntEnum
-from typing import Any as _Any
-from typing import Dict as _Dict
+from enum import IntEnum
+from typing import Any, Dict
+
+__all__ = [
+    "TRSA_OVERRIDE_FORMAT", "TRSF_NORMALIZED_COORDINATES",
+    "TRSF_READ_AS_INTEGER", "TR_DEFAULT",
+    "address_mode", "array3d_flags",
+    "array_cubemap_face", "array_format",
+    "compute_mode",
+    "ctx_flags", "device_attribute",
+    "direction_vector_set", "event_flags",
+    "filter_mode",
+    "func_cache", "function_attribute",
+    "graphics_register_flags", "host_alloc_flags",
+    "ipc_mem_flags", "jit_fallback",
+    "jit_input_type", "jit_option",
+    "jit_target", "limit",
+    "mem_advise_flags", "mem_attach_flags",
+    "mem_host_register_flags", "memory_type",
+    "pointer_attribute", "profiler_output_mode",
+    "shared_config", "stream_flags",
+]
 
 
-class _Enum(_IntEnum):
+class _Enum(IntEnum):
     def __str__(self) -> str:
         return self.name
 
@@ -19,9 +36,9 @@ class _Enum(_IntEnum):
         return format(self.name if not spec or spec.endswith("s") else int(self), spec)
 
 
-def _table(words: str) -> _Dict[str, int]:
+def _table(words: str) -> Dict[str, int]:
     """Reads names, which count from 0 or from the last number. NAME=N sets the number."""
-    result: _Dict[str, int] = {}
+    result: Dict[str, int] = {}
     number = 0
     for word in words.split():
         name, _, value = word.partition("=")
@@ -31,25 +48,35 @@ def _table(words: str) -> _Dict[str, int]:
     return result
 
 
-def _enum(name: str, words: str) -> _Any:
+def _enum(name: str, about: str, words: str) -> Any:
     table = _table(words)
-    make: _Any = _Enum
+    make: Any = _Enum
     cls = make(name, table, module="vkgdr.driver")
+    cls.__doc__ = about
     type.__setattr__(cls, "names", dict(cls.__members__))
     type.__setattr__(cls, "values", {int(member): member for member in cls})
     return cls
 
 
-def _flags(name: str, words: str) -> _Any:
-    return type(name, (), dict(_table(words), __module__="vkgdr.driver"))  # type: ignore[arg-type]
+def _flags(name: str, about: str, words: str) -> Any:
+    body: Any = _table(words)
+    return type(name, (), {**body, "__module__": "vkgdr.driver", "__doc__": about})
 
 
-ctx_flags = _enum("ctx_flags", """
+ctx_flags = _enum(
+    "ctx_flags", "Flags of Device.make_context(): how the CPU waits for the device.",
+    """
     SCHED_AUTO=0 SCHED_SPIN=1 SCHED_YIELD=2 SCHED_BLOCKING_SYNC=4 BLOCKING_SYNC=4 SCHED_MASK=7
     MAP_HOST=8 LMEM_RESIZE_TO_MAX=16 FLAGS_MASK=31""")
-event_flags = _enum("event_flags", "DEFAULT=0 BLOCKING_SYNC=1 DISABLE_TIMING=2 INTERPROCESS=4")
-stream_flags = _enum("stream_flags", "DEFAULT=0 NON_BLOCKING=1")
-device_attribute = _enum("device_attribute", """
+event_flags = _enum(
+    "event_flags", "Flags of Event.",
+    "DEFAULT=0 BLOCKING_SYNC=1 DISABLE_TIMING=2 INTERPROCESS=4")
+stream_flags = _enum(
+    "stream_flags", "Flags of Stream.",
+    "DEFAULT=0 NON_BLOCKING=1")
+device_attribute = _enum(
+    "device_attribute", "Properties of a Device, for Device.get_attribute().",
+    """
     MAX_THREADS_PER_BLOCK=1 MAX_BLOCK_DIM_X MAX_BLOCK_DIM_Y MAX_BLOCK_DIM_Z MAX_GRID_DIM_X
     MAX_GRID_DIM_Y MAX_GRID_DIM_Z MAX_SHARED_MEMORY_PER_BLOCK TOTAL_CONSTANT_MEMORY WARP_SIZE
     MAX_PITCH MAX_REGISTERS_PER_BLOCK CLOCK_RATE TEXTURE_ALIGNMENT GPU_OVERLAP
@@ -87,51 +114,93 @@ device_attribute = _enum("device_attribute", """
     MEMORY_POOLS_SUPPORTED=115
     SHARED_MEMORY_PER_BLOCK=8 REGISTERS_PER_BLOCK=12 MAXIMUM_TEXTURE2D_LAYERED_WIDTH=27
     MAXIMUM_TEXTURE2D_LAYERED_HEIGHT=28 MAXIMUM_TEXTURE2D_LAYERED_LAYERS=29""")
-pointer_attribute = _enum("pointer_attribute", "CONTEXT=1 MEMORY_TYPE DEVICE_POINTER HOST_POINTER")
-profiler_output_mode = _enum("profiler_output_mode", "KEY_VALUE_PAIR CSV")
-function_attribute = _enum("function_attribute", """
+pointer_attribute = _enum(
+    "pointer_attribute", "Properties of a pointer.",
+    "CONTEXT=1 MEMORY_TYPE DEVICE_POINTER HOST_POINTER")
+profiler_output_mode = _enum(
+    "profiler_output_mode", "Formats of initialize_profiler().",
+    "KEY_VALUE_PAIR CSV")
+function_attribute = _enum(
+    "function_attribute", "Properties of a Function, for Function.get_attribute().",
+    """
     MAX_THREADS_PER_BLOCK SHARED_SIZE_BYTES CONST_SIZE_BYTES LOCAL_SIZE_BYTES NUM_REGS
     PTX_VERSION BINARY_VERSION CACHE_MODE_CA MAX_DYNAMIC_SHARED_SIZE_BYTES
     PREFERRED_SHARED_MEMORY_CARVEOUT MAX""")
-func_cache = _enum("func_cache", "PREFER_NONE PREFER_SHARED PREFER_L1 PREFER_EQUAL")
-shared_config = _enum("shared_config", "DEFAULT_BANK_SIZE FOUR_BYTE_BANK_SIZE EIGHT_BYTE_BANK_SIZE")
-array_format = _enum("array_format", """
+func_cache = _enum(
+    "func_cache", "How the on-chip memory is shared between L1 cache and shared memory.",
+    "PREFER_NONE PREFER_SHARED PREFER_L1 PREFER_EQUAL")
+shared_config = _enum(
+    "shared_config", "The width of the banks of shared memory.",
+    "DEFAULT_BANK_SIZE FOUR_BYTE_BANK_SIZE EIGHT_BYTE_BANK_SIZE")
+array_format = _enum(
+    "array_format", "Types of a channel of an Array.",
+    """
     UNSIGNED_INT8=1 UNSIGNED_INT16 UNSIGNED_INT32 SIGNED_INT8=8 SIGNED_INT16 SIGNED_INT32
     HALF=16 FLOAT=32""")
-array3d_flags = _flags("array3d_flags", """
+array3d_flags = _flags(
+    "array3d_flags", "Flags of ArrayDescriptor3D.",
+    """
     ARRAY3D_LAYERED=1 ARRAY3D_2DARRAY=1 LAYERED=1 2DARRAY=1 SURFACE_LDST=2 CUBEMAP=4
     TEXTURE_GATHER=8""")
-address_mode = _enum("address_mode", "WRAP CLAMP MIRROR BORDER")
-filter_mode = _enum("filter_mode", "POINT LINEAR")
-memory_type = _enum("memory_type", "HOST=1 DEVICE ARRAY UNIFIED")
-compute_mode = _enum("compute_mode", "DEFAULT=0 PROHIBITED=2 EXCLUSIVE_PROCESS=3")
-jit_option = _enum("jit_option", """
+address_mode = _enum(
+    "address_mode", "What a texture reads outside the picture.",
+    "WRAP CLAMP MIRROR BORDER")
+filter_mode = _enum(
+    "filter_mode", "What a texture reads between the points.",
+    "POINT LINEAR")
+memory_type = _enum(
+    "memory_type", "Kinds of memory of Memcpy2D and Memcpy3D.",
+    "HOST=1 DEVICE ARRAY UNIFIED")
+compute_mode = _enum(
+    "compute_mode", "Who may use a device.",
+    "DEFAULT=0 PROHIBITED=2 EXCLUSIVE_PROCESS=3")
+jit_option = _enum(
+    "jit_option", "Options of module_from_buffer() and Linker.",
+    """
     MAX_REGISTERS THREADS_PER_BLOCK WALL_TIME INFO_LOG_BUFFER INFO_LOG_BUFFER_SIZE_BYTES
     ERROR_LOG_BUFFER ERROR_LOG_BUFFER_SIZE_BYTES OPTIMIZATION_LEVEL TARGET_FROM_CUCONTEXT TARGET
     FALLBACK_STRATEGY GENERATE_DEBUG_INFO LOG_VERBOSE GENERATE_LINE_INFO""")
-jit_target = _enum("jit_target", " ".join(f"COMPUTE_{n}={n}" for n in (
+jit_target = _enum(
+    "jit_target", "Compute capabilities, for jit_option.TARGET.",
+    " ".join(f"COMPUTE_{n}={n}" for n in (
     10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90,
     100, 103, 110, 120, 121)))
-jit_fallback = _enum("jit_fallback", "PREFER_PTX PREFER_BINARY")
-jit_input_type = _enum("jit_input_type", "CUBIN PTX FATBINARY OBJECT LIBRARY")
-host_alloc_flags = _flags("host_alloc_flags",
-                          "PORTABLE=1 DEVICEMAP=2 DEVICE_MAP=2 WRITECOMBINED=4 WRITE_COMBINED=4")
-mem_host_register_flags = _flags("mem_host_register_flags", "PORTABLE=1 DEVICEMAP=2")
-mem_attach_flags = _enum("mem_attach_flags", "GLOBAL=1 HOST=2 SINGLE=4")
-limit = _enum("limit", """
+jit_fallback = _enum(
+    "jit_fallback", "What is used if an image has no code for the device.",
+    "PREFER_PTX PREFER_BINARY")
+jit_input_type = _enum(
+    "jit_input_type", "Kinds of images for Linker.",
+    "CUBIN PTX FATBINARY OBJECT LIBRARY")
+host_alloc_flags = _flags(
+    "host_alloc_flags", "Flags of page-locked memory.",
+    "PORTABLE=1 DEVICEMAP=2 DEVICE_MAP=2 WRITECOMBINED=4 WRITE_COMBINED=4")
+mem_host_register_flags = _flags(
+    "mem_host_register_flags", "Flags of register_host_memory().",
+    "PORTABLE=1 DEVICEMAP=2")
+mem_attach_flags = _enum(
+    "mem_attach_flags", "Who uses managed memory, for ManagedAllocation.attach().",
+    "GLOBAL=1 HOST=2 SINGLE=4")
+limit = _enum(
+    "limit", "Limits of Context.set_limit().",
+    """
     STACK_SIZE PRINTF_FIFO_SIZE MALLOC_HEAP_SIZE DEV_RUNTIME_SYNC_DEPTH
     DEV_RUNTIME_PENDING_LAUNCH_COUNT""")
-ipc_mem_flags = _enum("ipc_mem_flags", "LAZY_ENABLE_PEER_ACCESS=1")
-mem_advise_flags = _enum("mem_advise_flags", """
+ipc_mem_flags = _enum(
+    "ipc_mem_flags", "Flags of IPCMemoryHandle.",
+    "LAZY_ENABLE_PEER_ACCESS=1")
+mem_advise_flags = _enum(
+    "mem_advise_flags", "Hints of ManagedAllocation.advise().",
+    """
     SET_READ_MOSTLY=1 UNSET_READ_MOSTLY SET_PREFERRED_LOCATION UNSET_PREFERRED_LOCATION
     SET_ACCESSED_BY UNSET_ACCESSED_BY""")
 graphics_register_flags = _enum(
-    "graphics_register_flags",
+    "graphics_register_flags", "Flags of buffers of OpenGL.",
     "NONE=0 READ_ONLY=1 WRITE_DISCARD=2 SURFACE_LDST=4 TEXTURE_GATHER=8")
 array_cubemap_face = _enum(
-    "array_cubemap_face", "POSITIVE_X NEGATIVE_X POSITIVE_Y NEGATIVE_Y POSITIVE_Z NEGATIVE_Z")
+    "array_cubemap_face", "The faces of a cube map.",
+    "POSITIVE_X NEGATIVE_X POSITIVE_Y NEGATIVE_Y POSITIVE_Z NEGATIVE_Z")
 direction_vector_set = _enum(
-    "direction_vector_set",
+    "direction_vector_set", "Sets of direction vectors of cuRAND.",
     "VECTOR_32=101 SCRAMBLED_VECTOR_32 VECTOR_64 SCRAMBLED_VECTOR_64")
 
 TRSA_OVERRIDE_FORMAT = 1

@@ -4,7 +4,6 @@ object: versions, init() and the profiler.
 """
 
 import ctypes
-import functools
 import sys
 import threading
 from typing import Any, Callable, Dict, List, Optional, Tuple, Type, TypeVar, Union
@@ -12,7 +11,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Type, TypeVar, Un
 from ._constants import compute_mode, device_attribute, func_cache, shared_config
 from ._cuda import (
     CONVERTERS, CUDA_VERSION, DEINITIALIZED, INVALID_CONTEXT, NOT_READY, Handle, LogicError,
-    also_named, call, cu, error,
+    also_named, cu, error,
 )
 
 __all__ = [
@@ -42,9 +41,19 @@ def init(flags: int = 0) -> None:
     cu.cuInit(flags)
 
 
-initialize_profiler = call("cuProfilerInitialize", "config_file, output_file, output_mode")
-start_profiler = call("cuProfilerStart")
-stop_profiler = call("cuProfilerStop")
+def initialize_profiler(config_file: str, output_file: str, output_mode: int) -> None:
+    """Prepares the profiler of CUDA 10 and older. The mode is a profiler_output_mode."""
+    cu.cuProfilerInitialize(config_file, output_file, output_mode)
+
+
+def start_profiler() -> None:
+    """Makes a profiler, such as nsys, record what follows."""
+    cu.cuProfilerStart()
+
+
+def stop_profiler() -> None:
+    """Ends what start_profiler() has begun."""
+    cu.cuProfilerStop()
 
 
 def clean_up(name: str, *arguments: Any) -> None:
@@ -113,8 +122,11 @@ class Context(Handle, letter="C"):
         return result
 
     def detach(self) -> None:
+        """Gives the context back now, and removes it from the top of the stack. It cannot be used
+        any more.
+        """
         if not self._valid:
-            raise error("context::detach", INVALID_CONTEXT, "cannot detach from invalid context")
+            raise error("Context.detach", INVALID_CONTEXT, "the context has been given back")
         was_current = current_context() is self
         if not was_current:
             cu.cuCtxPushCurrent(self.handle)
@@ -134,6 +146,7 @@ class Context(Handle, letter="C"):
                 pass  # the context or the driver has ended
 
     def push(self) -> None:
+        """Makes the context current, until pop()."""
         _pop_current()
         try:
             cu.cuCtxPushCurrent(self.handle)
@@ -144,29 +157,70 @@ class Context(Handle, letter="C"):
 
     @staticmethod
     def pop() -> None:
+        """Makes the context current that was current before."""
         if not _stack():
-            raise error("context::pop", INVALID_CONTEXT, "cannot pop non-current context")
+            raise error("Context.pop", INVALID_CONTEXT, "no context is current")
         _pop_current()
         _stack().pop()
         _restore_current()
 
     @staticmethod
     def get_device() -> "Device":
+        """The device of the current context."""
         return bare(Device, handle=cu.cuCtxGetDevice())
 
-    get_current = staticmethod(current_context)
-    # synchronize() waits until all work of the current context is done.
-    synchronize = staticmethod(call("cuCtxSynchronize"))
-    set_limit = staticmethod(call("cuCtxSetLimit", "limit, value"))
-    get_limit = staticmethod(call("cuCtxGetLimit", "limit"))
-    set_cache_config = staticmethod(call("cuCtxSetCacheConfig", "cc"))
-    get_cache_config = staticmethod(call("cuCtxGetCacheConfig", "", func_cache))
-    set_shared_config = staticmethod(call("cuCtxSetSharedMemConfig", "sc"))
-    get_shared_config = staticmethod(call("cuCtxGetSharedMemConfig", "", shared_config))
-    enable_peer_access = staticmethod(call("cuCtxEnablePeerAccess", "peer, flags=0"))
-    disable_peer_access = staticmethod(call("cuCtxDisablePeerAccess", "peer, flags=0", uses="peer"))
+    @staticmethod
+    def get_current() -> Optional["Context"]:
+        """The context that is current in this thread, or None."""
+        return current_context()
+
+    @staticmethod
+    def synchronize() -> None:
+        """Waits until all work of the current context is done."""
+        cu.cuCtxSynchronize()
+
+    @staticmethod
+    def set_limit(limit: int, value: int) -> None:
+        """Sets a `limit` of the current context."""
+        cu.cuCtxSetLimit(limit, value)
+
+    @staticmethod
+    def get_limit(limit: int) -> int:
+        """The value of a `limit` of the current context."""
+        return cu.cuCtxGetLimit(limit)
+
+    @staticmethod
+    def set_cache_config(cc: int) -> None:
+        """Sets the func_cache of kernels that have none of their own."""
+        cu.cuCtxSetCacheConfig(cc)
+
+    @staticmethod
+    def get_cache_config() -> Any:
+        """The func_cache of kernels that have none of their own."""
+        return func_cache(cu.cuCtxGetCacheConfig())
+
+    @staticmethod
+    def set_shared_config(sc: int) -> None:
+        """Sets the shared_config of kernels that have none of their own."""
+        cu.cuCtxSetSharedMemConfig(sc)
+
+    @staticmethod
+    def get_shared_config() -> Any:
+        """The shared_config of kernels that have none of their own."""
+        return shared_config(cu.cuCtxGetSharedMemConfig())
+
+    @staticmethod
+    def enable_peer_access(peer: "Context", flags: int = 0) -> None:
+        """Lets kernels of the current context use the memory of another one."""
+        cu.cuCtxEnablePeerAccess(peer, flags)
+
+    @staticmethod
+    def disable_peer_access(peer: "Context", flags: int = 0) -> None:
+        """Undoes enable_peer_access(). The flags have no meaning."""
+        cu.cuCtxDisablePeerAccess(peer)
 
     def get_api_version(self) -> int:
+        """The version of the driver API for which the context was made."""
         version = ctypes.c_uint()
         cu.cuCtxGetApiVersion(self.handle, ctypes.byref(version))
         return version.value
@@ -179,7 +233,7 @@ def acquire_context() -> Context:
         return context
     handle = cu.cuCtxGetCurrent()
     if not handle:
-        raise error("explicit_context_dependent", INVALID_CONTEXT, "no currently active context?")
+        raise error("cuCtxGetCurrent", INVALID_CONTEXT, "no context is current in this thread")
     return bare(Context, handle=handle, _valid=True)
 
 
@@ -240,26 +294,43 @@ class Device(Handle, letter="V"):
         by_address = isinstance(number, str)
         self.handle = (cu.cuDeviceGetByPCIBusId if by_address else cu.cuDeviceGet)(number)
 
-    count = staticmethod(call("cuDeviceGetCount"))
-    total_memory = call("cuDeviceTotalMem", "self")
-    can_access_peer = call("cuDeviceCanAccessPeer", "self, dev", bool, uses="self, dev")
+    @staticmethod
+    def count() -> int:
+        """The number of devices."""
+        return cu.cuDeviceGetCount()
+
+    def total_memory(self) -> int:
+        """The size of the memory in bytes."""
+        return cu.cuDeviceTotalMem(self.handle)
+
+    def can_access_peer(self, dev: "Device") -> bool:
+        """Whether this device can use the memory of another one."""
+        return bool(cu.cuDeviceCanAccessPeer(self, dev))
 
     def _text(self, function: str) -> str:
         buffer = ctypes.create_string_buffer(1024)
         getattr(cu, function)(buffer, len(buffer), self.handle)
         return buffer.value.decode(errors="replace")
 
-    name = functools.partialmethod(_text, "cuDeviceGetName")
-    pci_bus_id = functools.partialmethod(_text, "cuDeviceGetPCIBusId")
+    def name(self) -> str:
+        """The name of the model."""
+        return self._text("cuDeviceGetName")
+
+    def pci_bus_id(self) -> str:
+        """The address on the PCI bus."""
+        return self._text("cuDeviceGetPCIBusId")
 
     def compute_capability(self) -> Tuple[int, int]:
+        """The major and the minor number."""
         return self.compute_capability_major, self.compute_capability_minor
 
     def get_attribute(self, attr: int) -> Any:
+        """The value of a device_attribute."""
         value = cu.cuDeviceGetAttribute(attr, self.handle)
         return compute_mode(value) if attr == device_attribute.COMPUTE_MODE else value
 
     def get_attributes(self) -> Dict[Any, Any]:
+        """The values of all device_attributes that the driver knows."""
         result = {}
         for attribute in device_attribute:
             try:
@@ -274,6 +345,7 @@ class Device(Handle, letter="V"):
         return self.get_attribute(getattr(device_attribute, name.upper()))
 
     def make_context(self, flags: int = 0) -> Context:
+        """Makes a context with these ctx_flags, and makes it current."""
         return Context(self, flags)
 
     def retain_primary_context(self) -> Context:
@@ -301,14 +373,21 @@ class Stream(ContextDependent):
     def __init__(self, flags: int = 0) -> None:
         self._create("cuStreamCreate", flags)
 
-    synchronize = call("cuStreamSynchronize", "self")
-    wait_for_event = also_named(event="evt")(
-        call("cuStreamWaitEvent", "self, evt", uses="self.handle, evt, 0"))
+    def synchronize(self) -> None:
+        """Waits until all work of the stream is done."""
+        cu.cuStreamSynchronize(self.handle)
+
+    @also_named(event="evt")
+    def wait_for_event(self, evt: "Event") -> None:
+        """Makes later work of the stream wait until an event is reached."""
+        cu.cuStreamWaitEvent(self.handle, evt, 0)
 
     def is_done(self) -> bool:
+        """Whether all work of the stream is done."""
         return _is_reached("cuStreamQuery", self.handle)
 
     def __cuda_stream__(self) -> Tuple[int, int]:
+        """The version of this protocol, and the handle, for other libraries."""
         return 0, self.handle
 
 
@@ -322,22 +401,33 @@ class Event(Handle, ContextDependent, letter="E"):
 
     @staticmethod
     def from_ipc_handle(handle: Any) -> "Event":
+        """The event of another process, of which ipc_handle() has given the handle."""
         return bare(Event, _context=acquire_context(), handle=cu.cuIpcOpenEventHandle(handle))
 
+    def ipc_handle(self) -> bytearray:
+        """A handle for other processes, of an event with event_flags.INTERPROCESS."""
+        return bytearray(cu.cuIpcGetEventHandle(self.handle))
+
     def record(self, stream: Any = None) -> "Event":
+        """Sets the event behind all work that is in a stream now."""
         cu.cuEventRecord(self.handle, stream)
         return self
 
     def synchronize(self) -> "Event":
+        """Waits until the event is reached."""
         cu.cuEventSynchronize(self.handle)
         return self
 
     def query(self) -> bool:
+        """Whether the event is reached."""
         return _is_reached("cuEventQuery", self.handle)
 
-    # Milliseconds.
-    time_since: Callable[..., float] = also_named(start_event="event")(
-        call("cuEventElapsedTime", "self, event", uses="event, self"))
-    time_till: Callable[..., float] = also_named(end_event="event")(
-        call("cuEventElapsedTime", "self, event", uses="self, event"))
-    ipc_handle = call("cuIpcGetEventHandle", "self", bytearray)
+    @also_named(start_event="event")
+    def time_since(self, event: "Event") -> float:
+        """The milliseconds from another event to this one."""
+        return cu.cuEventElapsedTime(event, self)
+
+    @also_named(end_event="event")
+    def time_till(self, event: "Event") -> float:
+        """The milliseconds from this event to another one."""
+        return cu.cuEventElapsedTime(self, event)

@@ -8,14 +8,22 @@ import ctypes
 import functools
 import operator
 import os
-import re
-from typing import Any, Callable, Dict, Optional, Tuple, TypeVar
+from typing import Any, Callable, Dict, Optional, Protocol, SupportsIndex, Tuple, TypeVar, Union
 
 from ._library import last_error, lib, structure, types
 
+__all__ = ["Error", "LaunchError", "LogicError", "MemoryError", "RuntimeError"]
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-__all__ = ["Error", "LaunchError", "LogicError", "MemoryError", "RuntimeError"]
+
+class _HasDevicePointer(Protocol):
+    @property
+    def __cuda_array_interface__(self) -> Any: ...
+
+
+#: Memory of the device: an address, an object that is one, or an array of any library.
+DevicePointer = Union[SupportsIndex, _HasDevicePointer]
 
 #: The version of the driver API for which this module was written.
 CUDA_VERSION = 13000
@@ -202,20 +210,6 @@ class _Driver:
 cu = _Driver()
 
 
-def call(function: str, parameters: str = "", convert: Callable[[Any], Any] = lambda value: value,
-         uses: Optional[str] = None) -> Any:
-    """Makes a function or a method that only calls one of CUDA, with its parameters or with
-    `uses`; self stands for self.handle.
-    """
-    if uses is None:
-        names = re.sub(r"=[^,]*", "", parameters)
-        uses = re.sub(r"\bself\b", "self.handle", names)
-    scope = {"cu": cu, "convert": convert, "host_range": host_range}
-    made: Any = eval(f"lambda {parameters}: convert(cu.{function}({uses}))", scope)
-    made.__name__ = made.__qualname__ = function
-    return made
-
-
 def also_named(**names: str) -> Callable[[_F], _F]:
     """Other names of parameters, which documents of PyCUDA use and its code does not."""
     def decorate(function: _F) -> _F:
@@ -235,11 +229,23 @@ def uint(value: Any, bits: int = 64, least: int = 0) -> int:
     return number
 
 
+def host_view(source: Any) -> memoryview:
+    """The bytes of an object with Python's buffer interface, or of an array of NumPy whose type
+    this interface does not know, such as dates.
+    """
+    try:
+        return memoryview(source)
+    except ValueError:
+        if not hasattr(source, "dtype"):
+            raise
+        return memoryview(source.view(f"V{source.dtype.itemsize}"))
+
+
 def host_range(source: Any, is_target: bool = False, has_gaps: bool = False) -> Tuple[int, int]:
     """The address and the size of an object with Python's buffer interface."""
     import numpy as np  # which frames do not need
 
-    view = memoryview(source)
+    view = host_view(source)
     if is_target and view.readonly:
         kind = ValueError if isinstance(source, np.ndarray) else BufferError  # as NumPy
         raise kind(f"this {type(source).__name__} cannot be written")
@@ -295,7 +301,8 @@ class Handle:
         CONVERTERS[letter] = convert
 
     def __init__(self) -> None:
-        raise builtins.RuntimeError("This class cannot be instantiated from Python")
+        raise builtins.RuntimeError(f"{type(self).__name__} has no constructor: functions and "
+                                    "methods of vkgdr.driver return such objects")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and self.handle == other.handle

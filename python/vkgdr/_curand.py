@@ -2,7 +2,6 @@
 """The functions of cuRAND that PyCUDA's curandom takes from its module _driver."""
 
 import ctypes
-import functools
 from typing import Any, Tuple
 
 from ._constants import direction_vector_set
@@ -43,9 +42,16 @@ def _copy_table(function: str, row: int, dst: Any, count: int, *arguments: Any) 
 
 
 def _get_direction_vectors(set: int, dst: Any, count: int) -> None:  # noqa: A002
+    """Fills a buffer with direction vectors of a direction_vector_set."""
     bits = 32 if set <= direction_vector_set.SCRAMBLED_VECTOR_32 else 64
     _copy_table(f"curandGetDirectionVectors{bits}", bits * bits // 8, dst, count, int(set))
 
 
-_get_scramble_constants32 = functools.partial(_copy_table, "curandGetScrambleConstants32", 4)
-_get_scramble_constants64 = functools.partial(_copy_table, "curandGetScrambleConstants64", 8)
+def _get_scramble_constants32(dst: Any, count: int) -> None:
+    """Fills a buffer with scramble constants of 32 bits."""
+    _copy_table("curandGetScrambleConstants32", 4, dst, count)
+
+
+def _get_scramble_constants64(dst: Any, count: int) -> None:
+    """Fills a buffer with scramble constants of 64 bits."""
+    _copy_table("curandGetScrambleConstants64", 8, dst, count)

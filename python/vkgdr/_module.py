@@ -7,7 +7,6 @@ import operator
 import os
 import re
 import struct
-import threading
 import time
 import warnings
 from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple, Union
@@ -18,7 +17,7 @@ from ._array import SurfaceReference, TextureReference
 from ._constants import TR_DEFAULT, function_attribute, jit_option
 from ._context import Context, ContextDependent, Event, Stream, acquire_context, bare
 from ._cuda import (
-    INVALID_HANDLE, INVALID_VALUE, Error, Handle, also_named, call, cu, error, pointer,
+    INVALID_HANDLE, INVALID_VALUE, Error, Handle, also_named, cu, error, host_view, pointer,
     stream_handle, uint,
 )
 from ._memory import DeviceAllocation, ManagedAllocation, mem_alloc_like, memcpy_dtoh, memcpy_htod
@@ -66,6 +65,7 @@ class ArgumentHandler:
         self.dev_alloc: Optional[DeviceAllocation] = None
 
     def get_device_alloc(self) -> DeviceAllocation:
+        """The memory of the device, which the first call allocates."""
         if self.dev_alloc is None:
             try:
                 self.dev_alloc = mem_alloc_like(self.array)
@@ -76,13 +76,14 @@ class ArgumentHandler:
         return self.dev_alloc
 
     def pre_call(self, stream: Any) -> None:
-        pass
+        """Is called before the launch."""
 
 
 class In(ArgumentHandler):
     """An array that is copied to the device before the call."""
 
     def pre_call(self, stream: Any) -> None:
+        """Copies the array to the device."""
         memcpy_htod(self.get_device_alloc(), self.array)
 
 
@@ -90,6 +91,7 @@ class Out(ArgumentHandler):
     """An array that is copied from the device after the call, which waits for it."""
 
     def post_call(self, stream: Any) -> None:
+        """Waits for the launch, and copies the array from the device."""
         if stream is not None:
             cu.cuStreamSynchronize(stream_handle(stream))
         memcpy_dtoh(self.array, self.get_device_alloc())
@@ -130,7 +132,7 @@ class _Packer:
             if code in "FD":
                 values += [complex(arg).real, complex(arg).imag]
             elif code == "s":
-                values.append(arg if isinstance(arg, bytes) else memoryview(arg).tobytes("A"))
+                values.append(arg if isinstance(arg, bytes) else host_view(arg).tobytes("A"))
             elif code == "P":
                 values.append(pointer(getattr(arg, "gpudata", arg)))
             else:
@@ -150,14 +152,15 @@ def _describe(index: int, arg: Any) -> Tuple[str, Any]:
     if isinstance(arg, ArgumentHandler):
         arg = arg.get_device_alloc()
     is_number = isinstance(arg, (int, float, complex, str))  # whose size would be a guess
-    converters: Any = () if is_number else (memoryview, pointer)
+    converters: Any = () if is_number else (host_view, pointer)
     for convert in converters:
         try:
             value = convert(getattr(arg, "gpudata", arg))
             return ("P", value) if convert is pointer else (f"{value.nbytes}s", value)
         except TypeError:
             pass
-    raise TypeError(f"invalid type on parameter #{index} (0-based)")
+    raise TypeError(f"the argument {index}, counted from 0, is of type {type(arg).__name__}: "
+                    "prepare() sets the types of numbers, or pass NumPy's")
 
 
 def _packer_of(args: Sequence[Any]) -> Tuple[_Packer, List[Any]]:
@@ -173,8 +176,8 @@ def _packer_of(args: Sequence[Any]) -> Tuple[_Packer, List[Any]]:
 _CONFIG = struct.Struct("7IQQIQ")
 
 
-class _Launch(threading.local):
-    """A thread's description of a launch, and its arguments. CUDA copies both."""
+class _Launch:
+    """The description of a launch, and its arguments. CUDA copies both."""
 
     def __init__(self) -> None:
         self.config = bytearray(_CONFIG.size)
@@ -187,7 +190,9 @@ class _Launch(threading.local):
         self.extra = (ctypes.c_void_p * 5)(1, parameters, 2, size, 0)
 
 
-_launch = _Launch()
+# Those that no launch uses. A launch takes one, and puts it back: while it converts its
+# arguments, code of the user may launch another kernel.
+_launches: List[_Launch] = []
 
 
 class Function(Handle):
@@ -204,48 +209,54 @@ class Function(Handle):
         self._shared, self._parameters = 0, bytearray()
         self._call = cu.raw("cuLaunchKernelEx")
 
-    def _start(self, grid: Sequence[int], block: Sequence[int], size: int, shared: int,
-               stream: Any) -> None:
-        """Launches with the arguments that are in the buffer of this thread."""
+    # Functions for its parts would take 0.7 us more for a launch.
+    def _start(self, grid: Sequence[int], block: Sequence[int], packer: Any, args: Sequence[Any],
+               shared: int, stream: Any) -> None:
         if not len(grid) < 4 > len(block):
-            raise error("function::launch_kernel", INVALID_HANDLE,
-                        "too many dimensions in kernel launch")
-        launch = _launch
+            raise error("cuLaunchKernel", INVALID_HANDLE,
+                        "the grid and the block have at most 3 dimensions")
         handle = stream.handle if type(stream) is Stream else stream_handle(stream) or 0
         try:
-            _CONFIG.pack_into(launch.config, 0, *(*grid, 1, 1, 1)[:3], *(*block, 1, 1)[:3], shared,
-                              handle, 0, 0, size)
-        except struct.error:
-            for number in (*grid, *block, shared):
-                uint(number, 32)  # raises the right exception
-            raise
-        result = self._call(launch.address, self.handle, None, launch.extra)
+            launch = _launches.pop()
+        except IndexError:
+            launch = _Launch()
+        try:
+            packer.pack_into(launch.parameters, args)
+            try:
+                _CONFIG.pack_into(launch.config, 0, *(*grid, 1, 1, 1)[:3], *(*block, 1, 1)[:3],
+                                  shared, handle, 0, 0, packer.size)
+            except struct.error:
+                for number in (*grid, *block, shared):
+                    uint(number, 32)  # raises the right exception
+                raise
+            result = self._call(launch.address, self.handle, None, launch.extra)
+        finally:
+            _launches.append(launch)
         if result:
             raise error("cuLaunchKernel", result)
 
     def __call__(self, *args: Any, block: Optional[Sequence[int]] = None,
                  grid: Sequence[int] = (1, 1), stream: Any = None, shared: int = 0,
-                 texrefs: Sequence[TextureReference] = (), time_kernel: bool = False,
+                 texrefs: Optional[Sequence[TextureReference]] = None, time_kernel: bool = False,
                  **unknown: Any) -> Optional[float]:
         """Launches the kernel. Without `stream`, arguments that are Out are complete
         when this returns. With time_kernel, returns the duration in seconds.
         """
         if unknown:
-            raise ValueError(f"extra keyword arguments: {','.join(unknown)}")
+            raise ValueError(f"a launch has no keyword {', '.join(unknown)}")
         if block is None:
-            raise ValueError("must specify block size")
+            raise ValueError("a launch needs the size of its blocks: block=(x, y, z)")
         packer, values = _packer_of(args)
         assert stream is None or not time_kernel, "only a launch without a stream can be timed"
         handlers = [arg for arg in args if isinstance(arg, ArgumentHandler)]
         for handler in handlers:
             handler.pre_call(stream)
-        self._use_textures(texrefs)
+        self._use_textures(texrefs or ())
         after: List[Any] = [handler for handler in handlers if hasattr(handler, "post_call")]
         if time_kernel:
             Context.synchronize()
         started = time.perf_counter()
-        packer.pack_into(_launch.parameters, values)
-        self._start(grid, block, packer.size, shared, stream)
+        self._start(grid, block, packer, values, shared, stream)
         if stream is None and (after or time_kernel):
             Context.synchronize()
         duration = time.perf_counter() - started
@@ -254,19 +265,18 @@ class Function(Handle):
         return duration if time_kernel else None
 
     def prepare(self, arg_types: Iterable[Any], shared: Optional[int] = None,
-                texrefs: Sequence[TextureReference] = ()) -> "Function":
+                texrefs: Optional[Sequence[TextureReference]] = None) -> "Function":
         """Sets the types of the arguments for prepared_call() and its like: letters of
         the module struct, F, D, and types of NumPy. All else is a pointer.
         """
         if shared is not None:
             _deprecated("setting the shared memory size in Function.prepare")
             self._shared = shared
-        self.texrefs = texrefs
+        self.texrefs = texrefs or ()
         self.arg_format = "".join(map(_type_code, arg_types))
         self._prepared = _packer(self.arg_format)
         return self
 
-    # prepared_call() calling prepared_async_call() would take 0.7 us more for a launch.
     def _launch_prepared(self, grid: Sequence[int], block: Sequence[int], stream: Any,
                          args: Sequence[Any], shared_size: int) -> None:
         packer = self._prepared
@@ -274,15 +284,16 @@ class Function(Handle):
             raise AttributeError("prepare() was not called for this function")
         if self.texrefs:
             self._use_textures(self.texrefs)
-        packer.pack_into(_launch.parameters, args)
-        self._start(grid, block, packer.size, shared_size or self._shared, stream)
+        self._start(grid, block, packer, args, shared_size or self._shared, stream)
 
     def prepared_call(self, grid: Sequence[int], block: Sequence[int], *args: Any,
                       shared_size: int = 0) -> None:
+        """Launches the kernel with arguments of the types that prepare() has set."""
         self._launch_prepared(grid, block, None, args, shared_size)
 
     def prepared_async_call(self, grid: Sequence[int], block: Sequence[int], stream: Any,
                             *args: Any, shared_size: int = 0) -> None:
+        """The same as prepared_call(), in the order of a stream."""
         self._launch_prepared(grid, block, stream, args, shared_size)
 
     def prepared_timed_call(self, grid: Sequence[int], block: Sequence[int], *args: Any,
@@ -294,13 +305,25 @@ class Function(Handle):
         end.record()
         return lambda: end.synchronize().time_since(start) * 1e-3
 
-    get_attribute = call("cuFuncGetAttribute", "self, attr", uses="attr, self.handle")
-    set_attribute = call("cuFuncSetAttribute", "self, attr, value")
-    set_cache_config = call("cuFuncSetCacheConfig", "self, fc")
-    set_shared_config = call("cuFuncSetSharedMemConfig", "self, sc")
-    # Makes a texture available to the kernel.
-    param_set_texref = call("cuParamSetTexRef", "self, texref",
-                            uses=f"self.handle, {TR_DEFAULT}, texref")
+    def get_attribute(self, attr: int) -> int:
+        """The value of a function_attribute."""
+        return cu.cuFuncGetAttribute(attr, self.handle)
+
+    def set_attribute(self, attr: int, value: int) -> None:
+        """Sets a function_attribute."""
+        cu.cuFuncSetAttribute(self.handle, attr, value)
+
+    def set_cache_config(self, fc: int) -> None:
+        """Sets the func_cache."""
+        cu.cuFuncSetCacheConfig(self.handle, fc)
+
+    def set_shared_config(self, sc: int) -> None:
+        """Sets the shared_config."""
+        cu.cuFuncSetSharedMemConfig(self.handle, sc)
+
+    def param_set_texref(self, texref: TextureReference) -> None:
+        """Makes a texture available to the kernel."""
+        cu.cuParamSetTexRef(self.handle, TR_DEFAULT, texref)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -311,66 +334,80 @@ class Function(Handle):
         for texref in texrefs:
             self.param_set_texref(texref)
 
-    # The names by which PyCUDA's driver.py calls its module _driver. All but the first are
-    # the calls of before 2011, whose public names are below.
+    # The calls of before 2011.
 
-    def _launch_kernel(self, grid: Sequence[int], block: Sequence[int], parameters: Any,
-                       shared: int, stream: Any) -> None:
-        with memoryview(parameters) as data:
-            _launch.parameters[: data.nbytes] = data
-            self._start(grid, block, data.nbytes, shared, stream)
-
-    def _set_block_shape(self, x: int, y: int, z: int) -> None:
+    def set_block_shape(self, x: int, y: int, z: int) -> None:
+        """Deprecated: pass `block` with each call."""
+        _deprecated("set_block_shape")
         block = tuple(uint(length, 32) for length in (x, y, z))
         if min(block) < 1:
             raise error("cuFuncSetBlockShape", INVALID_VALUE)
         self._block = block
 
-    def _set_shared_size(self, bytes: int) -> None:  # noqa: A002
+    def set_shared_size(self, bytes: int) -> None:  # noqa: A002
+        """Deprecated: pass `shared` with each call."""
+        _deprecated("set_shared_size")
         self._shared = uint(bytes, 32)
 
-    def _param_set_size(self, bytes: int) -> None:  # noqa: A002
-        self._parameters = self._parameters[:uint(bytes)].ljust(bytes, b"\0")
-
-    def _param_setv(self, offset: int, value: Any) -> None:
-        data = memoryview(value).tobytes("A")
-        self._param_set_size(max(len(self._parameters), uint(offset) + len(data)))
-        self._parameters[offset : offset + len(data)] = data
-
-    def _param_seti(self, offset: int, value: int) -> None:
-        self._param_setv(offset, struct.pack("I", uint(value, 32)))
-
-    def _param_setf(self, offset: int, value: float) -> None:
-        self._param_setv(offset, struct.pack("f", value))
-
-    def _param_set(self, *args: Any) -> None:
+    def param_set(self, *args: Any) -> None:
+        """Deprecated: pass the arguments with each call."""
+        _deprecated("param_set")
         packer, values = _packer_of(args)
         self._parameters = bytearray(packer.size)
         packer.pack_into(self._parameters, values)
 
-    def _launch_grid_async(self, width: int, height: int, stream: Any) -> None:
-        self._launch_kernel((width, height), self._block, self._parameters, self._shared, stream)
+    def param_set_size(self, bytes: int) -> None:  # noqa: A002
+        """Deprecated: pass the arguments with each call."""
+        _deprecated("param_set_size")
+        self._resize_parameters(uint(bytes))
 
-    _launch_grid = functools.partialmethod(_launch_grid_async, stream=None)
-    _launch = functools.partialmethod(_launch_grid_async, 1, 1, None)
+    def param_setv(self, offset: int, value: Any) -> None:
+        """Deprecated: pass the arguments with each call."""
+        _deprecated("param_setv")
+        self._write_parameter(offset, value)
+
+    def param_seti(self, offset: int, value: int) -> None:
+        """Deprecated: pass the arguments with each call."""
+        _deprecated("param_seti")
+        self._write_parameter(offset, struct.pack("I", uint(value, 32)))
+
+    def param_setf(self, offset: int, value: float) -> None:
+        """Deprecated: pass the arguments with each call."""
+        _deprecated("param_setf")
+        self._write_parameter(offset, struct.pack("f", value))
+
+    def launch(self) -> None:
+        """Deprecated: call the function."""
+        _deprecated("launch")
+        self._start_old(1, 1, None)
+
+    def launch_grid(self, width: int, height: int) -> None:
+        """Deprecated: call the function."""
+        _deprecated("launch_grid")
+        self._start_old(width, height, None)
+
+    def launch_grid_async(self, width: int, height: int, stream: Any) -> None:
+        """Deprecated: call the function."""
+        _deprecated("launch_grid_async")
+        self._start_old(width, height, stream)
+
+    def _resize_parameters(self, size: int) -> None:
+        self._parameters = self._parameters[:size].ljust(size, b"\0")
+
+    def _write_parameter(self, offset: int, value: Any) -> None:
+        data = host_view(value).tobytes("A")
+        self._resize_parameters(max(len(self._parameters), uint(offset) + len(data)))
+        self._parameters[offset : offset + len(data)] = data
+
+    def _start_old(self, width: int, height: int, stream: Any) -> None:
+        packer = _packer(f"{len(self._parameters)}s")
+        self._start((width, height), self._block, packer, [bytes(self._parameters)], self._shared,
+                    stream)
 
 
 def _deprecated(what: str) -> None:
     warnings.warn(f"{what} is deprecated since PyCUDA 2011.1: give it with each call",
                   DeprecationWarning, stacklevel=3)
-
-
-def _old_call(name: str) -> Any:
-    def call(self: Function, *args: Any, **keywords: Any) -> Any:
-        _deprecated(name)
-        return getattr(self, f"_{name}")(*args, **keywords)
-
-    return call
-
-
-for _name in ("set_block_shape", "set_shared_size", "param_set", "param_set_size", "param_seti",
-              "param_setf", "param_setv", "launch", "launch_grid", "launch_grid_async"):
-    setattr(Function, _name, _old_call(_name))
 
 
 def _type_code(kind: Any) -> str:
@@ -402,15 +439,19 @@ class Module(Handle, ContextDependent):
         return bare(cls, _context=acquire_context(), handle=handle)
 
     def get_function(self, name: str) -> Function:
+        """A kernel of the module."""
         return Function(self, name)
 
-    # The address and the size in bytes of a global variable.
-    get_global = call("cuModuleGetGlobal", "self, name")
+    def get_global(self, name: str) -> Tuple[int, int]:
+        """The address and the size in bytes of a global variable."""
+        return cu.cuModuleGetGlobal(self.handle, name)
 
     def get_texref(self, name: str) -> TextureReference:
+        """A texture reference of the module."""
         return TextureReference._of_module(self, "cuModuleGetTexRef", name)
 
     def get_surfref(self, name: str) -> SurfaceReference:
+        """A surface reference of the module."""
         return SurfaceReference._of_module(self, "cuModuleGetSurfRef", name)
 
 
@@ -450,6 +491,7 @@ class _Compiler:
 
 
 def module_from_file(filename: Union[str, "os.PathLike[str]"]) -> Module:
+    """Loads a file with an image: CUBIN, PTX or a fat binary."""
     return Module._loaded(cu.cuModuleLoad(filename))
 
 
@@ -470,15 +512,18 @@ class Linker(ContextDependent):
         self._context, self.handle, self._call = acquire_context(), handle.value, compiler.call
 
     def add_data(self, data: Any, input_type: int, name: str = "unknown") -> None:
+        """Adds an image of a jit_input_type."""
         image = _image(data)
         self._call("cuLinkAddData", self.handle, operator.index(input_type), image, len(image),
                    name.encode(), 0, None, None)
 
     def add_file(self, filename: str, input_type: int) -> None:
+        """Adds a file of a jit_input_type."""
         self._call("cuLinkAddFile", self.handle, operator.index(input_type),
                    os.fsencode(filename), 0, None, None)
 
     def link_module(self) -> Module:
+        """Links what was added, and loads the module."""
         image, module = ctypes.c_void_p(), ctypes.c_void_p()
         self._call("cuLinkComplete", self.handle, ctypes.byref(image),
                    ctypes.byref(ctypes.c_size_t()))

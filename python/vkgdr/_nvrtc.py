@@ -108,8 +108,13 @@ class Nvrtc:
 
 @functools.lru_cache(None)
 def load() -> Nvrtc:
-    """Loads NVRTC. A version that is newer than the driver is the last choice."""
-    driver = get_driver_version()
+    """Loads NVRTC. A version that is newer than the driver is the last choice. Without a driver,
+    which compilation for another machine does not need, it is the first one.
+    """
+    try:
+        driver = get_driver_version()
+    except RuntimeError:
+        driver = sys.maxsize
     if lib.vkgdr_driver_is_software():
         folder = os.fsdecode(lib.vkgdr_driver_softcuda_dir())
         return Nvrtc(os.path.join(folder, "libnvrtc.so.13"))

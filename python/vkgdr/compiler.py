@@ -3,16 +3,23 @@
 is compiled in a tenth of the time. nvcc's usual options are translated.
 """
 
+import contextlib
 import hashlib
 import os
 import re
 import stat
+import subprocess
 import tempfile
 import warnings
 from importlib.util import find_spec
-from typing import Any, Callable, List, Optional, Sequence, Set, Tuple, Union
+from typing import Any, List, Optional, Sequence, Set, Tuple, Union
 
 from . import _nvrtc, driver
+
+__all__ = [
+    "CudaModule", "DEFAULT_NVCC_FLAGS", "DynamicModule", "DynamicSourceModule", "SourceModule",
+    "compile", "compile_plain", "get_nvcc_version", "preprocess_source",
+]
 
 #: The options of sources that are compiled without `options`.
 DEFAULT_NVCC_FLAGS: List[str] = os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").split()
@@ -64,13 +71,15 @@ def _hash_includes(digest: Any, source: str, folders: Sequence[str], seen: Set[s
 
 def _write_cache(path: str, image: bytes) -> None:
     """Writes the whole file or none, since other processes read it."""
+    name = None
     try:
         handle, name = tempfile.mkstemp(dir=os.path.dirname(path))
         with os.fdopen(handle, "wb") as file:
             file.write(image)
         os.replace(name, path)
-    except OSError:
-        pass  # a full disk only makes the next compilation slower
+    except OSError:  # a full disk only makes the next compilation slower
+        with contextlib.suppress(OSError):
+            os.unlink(name or "")
 
 
 def _architecture(nvrtc: _nvrtc.Nvrtc, arch: Optional[str]) -> Optional[str]:
@@ -83,14 +92,14 @@ def _architecture(nvrtc: _nvrtc.Nvrtc, arch: Optional[str]) -> Optional[str]:
     if arch is not None:
         match = re.fullmatch(r"sm_(\d+)[a-z]?", arch)
         if match and int(match[1]) > number:
-            warnings.warn("trying to compile for a compute capability higher than selected GPU")
+            warnings.warn(f"arch={arch}: the current device is older, and has sm_{number}")
         return arch
     older = [arch for arch in known if arch < number]
     return f"compute_{max(older)}" if older and number not in known else f"sm_{number}"
 
 
-def _include_folders(include_dirs: Sequence[str]) -> List[str]:
-    folders = [os.fspath(folder) for folder in include_dirs]
+def _include_folders(include_dirs: Optional[Sequence[str]]) -> List[str]:
+    folders = [os.fspath(folder) for folder in include_dirs or ()]
     # The headers of PyCUDA, which its gpuarray uses, if it is installed.
     spec = find_spec("pycuda")
     if spec is not None and spec.origin:
@@ -106,31 +115,34 @@ def _keep_files(source: str, image: bytes, target: str) -> None:
         text.write(source)
     with open(os.path.join(folder, f"kernel.{target}"), "wb") as file:
         file.write(image)
-    print(f"*** compiler output in {folder}")
+    print(f"The source and the image are kept in {folder}")
 
 
 def compile(  # noqa: A001 # PyCUDA's name
     source: str, nvcc: str = "nvcc", options: Optional[Sequence[str]] = None,
     keep: bool = False, no_extern_c: bool = False, arch: Optional[str] = None,
     code: Optional[str] = None, cache_dir: Union[str, None, bool] = None,
-    include_dirs: Sequence[str] = (), target: str = "cubin",
+    include_dirs: Optional[Sequence[str]] = None, target: str = "cubin",
 ) -> bytes:
-    """Compiles a source, and returns the image. `nvcc` and `code` are ignored."""
+    """Compiles a source, and returns the image. `nvcc` and `code` are ignored. With `arch`, no
+    driver is needed.
+    """
     assert target in ("cubin", "ptx", "fatbin"), "the target is cubin, ptx or fatbin"
     if not no_extern_c:
         source = 'extern "C" {\n%s\n}\n' % source
     source = _PRELUDE + source
     nvrtc = _nvrtc.load()
-    words = _nvrtc.translate(DEFAULT_NVCC_FLAGS if options is None else options)
+    given = list(DEFAULT_NVCC_FLAGS if options is None else options)
+    words = _nvrtc.translate([*given, "-G"] if driver.CUDA_DEBUGGING else given)
     if not any(word.startswith("--gpu-architecture") for word in words):
         arch = _architecture(nvrtc, arch)
         if arch is not None:
             if target == "ptx":
                 arch = arch.replace("sm_", "compute_")
             words.append(f"--gpu-architecture={arch}")
-    # A virtual architecture has no CUBIN. The driver compiles the PTX.
-    is_virtual = any("=compute_" in word for word in words)
-    image_kind = "PTX" if target == "ptx" or is_virtual else "CUBIN"
+    # A virtual architecture, such as NVRTC's default, has no CUBIN. The driver compiles the PTX.
+    is_real = any(word.startswith("--gpu-architecture=sm_") for word in words)
+    image_kind = "CUBIN" if is_real and target != "ptx" else "PTX"
     folders = _include_folders(include_dirs)
     words += [f"-I{folder}" for folder in folders]
 
@@ -151,26 +163,66 @@ def compile(  # noqa: A001 # PyCUDA's name
         raise driver.CompileError(
             "the compilation of kernel.cu failed", ["nvrtc", *words, "kernel.cu"], "", log)
     if log:
-        warnings.warn(f"The CUDA compiler succeeded, but said the following:\n{log}", stacklevel=2)
+        warnings.warn(f"kernel.cu was compiled, with these messages:\n{log}", stacklevel=2)
     if path is not None:
         _write_cache(path, image)
     return image
+
+
+def compile_plain(
+    source: str, options: Sequence[str], keep: bool, nvcc: str,
+    cache_dir: Union[str, None, bool], target: str = "cubin",
+) -> bytes:
+    """Compiles a source as it is, without `extern "C"`, with these options alone."""
+    return compile(source, nvcc, options, keep, True, None, None, cache_dir or False, None, target)
+
+
+def get_nvcc_version(nvcc: str) -> str:
+    """The version of the compiler, which is NVRTC, in the words of `nvcc --version`. `nvcc` is
+    ignored.
+    """
+    major, minor = _nvrtc.load().version
+    return f"NVRTC: Cuda compilation tools, release {major}.{minor}, V{major}.{minor}.0\n"
+
+
+def preprocess_source(source: str, options: Sequence[str], nvcc: str) -> str:
+    """What the preprocessor of the program `nvcc` makes of a source: NVRTC has none."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "kernel.cu"), "w", encoding="utf-8") as file:
+            file.write(source)
+        command = [nvcc, "--preprocess", *options, "kernel.cu", "--compiler-options", "-P"]
+        try:
+            done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True, errors="replace")
+        except OSError as error:
+            raise driver.CompileError(f"{nvcc} cannot be run, and NVRTC cannot preprocess",
+                                      command, "", str(error)) from None
+    if done.returncode:
+        raise driver.CompileError("kernel.cu was not preprocessed", command, done.stdout,
+                                  done.stderr)
+    return done.stdout
 
 
 class CudaModule:
     """What SourceModule and DynamicModule have in common with driver.Module."""
 
     module: Any = None
-    get_global: Callable[[str], Tuple[int, int]]
-    get_texref: Callable[[str], Any]
-    get_surfref: Callable[[str], Any]
-
-    def _bind_module(self) -> None:
-        for name in ("get_global", "get_texref", "get_surfref"):
-            setattr(self, name, getattr(self.module, name))
 
     def get_function(self, name: str) -> driver.Function:
+        """A kernel of the module."""
         return self.module.get_function(name)
+
+    def get_global(self, name: str) -> Tuple[int, int]:
+        """The address and the size in bytes of a global variable."""
+        return self.module.get_global(name)
+
+    def get_texref(self, name: str) -> driver.TextureReference:
+        """A texture reference of the module."""
+        return self.module.get_texref(name)
+
+    def get_surfref(self, name: str) -> driver.SurfaceReference:
+        """A surface reference of the module."""
+        return self.module.get_surfref(name)
 
 
 class SourceModule(CudaModule):
@@ -178,7 +230,6 @@ class SourceModule(CudaModule):
 
     def __init__(self, source: str, *arguments: Any, **keywords: Any) -> None:
         self.module = driver.module_from_buffer(compile(source, *arguments, **keywords))
-        self._bind_module()
 
 
 class DynamicModule(CudaModule):
@@ -189,7 +240,7 @@ class DynamicModule(CudaModule):
     def __init__(
         self, nvcc: str = "nvcc", link_options: Any = None, keep: bool = False,
         no_extern_c: bool = False, arch: Optional[str] = None, code: Optional[str] = None,
-        cache_dir: Union[str, None, bool] = None, include_dirs: Sequence[str] = (),
+        cache_dir: Union[str, None, bool] = None, include_dirs: Optional[Sequence[str]] = None,
         message_handler: Any = None, log_verbose: bool = False,
         cuda_libdir: Optional[str] = None,
     ) -> None:
@@ -200,14 +251,17 @@ class DynamicModule(CudaModule):
 
     def add_source(self, source: str, nvcc_options: Optional[Sequence[str]] = None,
                    name: str = "kernel.ptx") -> "DynamicModule":
+        """Compiles a source, and adds it."""
         image = compile(source, options=nvcc_options, target="ptx", **self._settings)
         return self.add_data(image, driver.jit_input_type.PTX, name)
 
     def add_data(self, data: Any, input_type: int, name: str = "unknown") -> "DynamicModule":
+        """Adds an image of a jit_input_type."""
         self.linker.add_data(data, input_type, name)
         return self
 
     def add_file(self, filename: str, input_type: int) -> "DynamicModule":
+        """Adds a file of a jit_input_type."""
         self.linker.add_file(filename, input_type)
         return self
 
@@ -223,14 +277,14 @@ class DynamicModule(CudaModule):
             if folder and os.path.isfile(path):
                 return self.add_file(path, driver.jit_input_type.LIBRARY)
         raise OSError(
-            f'CUDA SDK library file "lib{libname}.a" not found: install the CUDA toolkit, and '
-            "set CUDA_HOME or cuda_libdir="
+            f"there is no lib{libname}.a in {', '.join(filter(None, folders))}: install the CUDA "
+            "toolkit, and set CUDA_HOME or cuda_libdir="
         )
 
     def link(self) -> "DynamicModule":
+        """Links what was added, and loads the module."""
         self.module = self.linker.link_module()
         self.linker = None
-        self._bind_module()
         return self
 
 

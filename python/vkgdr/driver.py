@@ -7,6 +7,9 @@ docs/from-pycuda.md. In addition, a pointer may be any object with
 or one with `__cuda_stream__`.
 """
 
+from typing import Any
+
+from . import _array, _constants, _context, _cuda, _curand, _memory, _module
 from ._array import *  # noqa: F403
 from ._constants import *  # noqa: F403
 from ._context import *  # noqa: F403
@@ -15,9 +18,29 @@ from ._curand import *  # noqa: F403
 from ._memory import *  # noqa: F403
 from ._module import *  # noqa: F403
 
+__all__ = ["CUDA_DEBUGGING", "CudaError", "PreparedFunction", "set_debugging"]
+__all__ += _array.__all__
+__all__ += _constants.__all__
+__all__ += _context.__all__
+__all__ += _cuda.__all__
+__all__ += _curand.__all__
+__all__ += _memory.__all__
+__all__ += _module.__all__
+
+#: Whether sources are compiled for a debugger.
+CUDA_DEBUGGING = False
+
+
+def set_debugging(flag: bool = True) -> None:
+    """Compiles later sources for a debugger (cuda-gdb), without optimization, or not."""
+    global CUDA_DEBUGGING
+    CUDA_DEBUGGING = flag
+
+
 # Other names of these classes.
 CudaError, PreparedFunction = Error, Function  # noqa: F405
 
+_value: Any
 for _value in list(globals().values()):
-    if isinstance(_value, type) and _value.__module__.startswith("vkgdr._"):
+    if getattr(_value, "__module__", "").startswith("vkgdr._"):
         _value.__module__ = __name__  # not the file, which is private

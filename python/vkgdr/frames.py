@@ -418,6 +418,7 @@ class FrameServer(ContextManager["FrameServer"]):
 
     @property
     def format(self) -> FrameFormat:
+        """The format of the frames."""
         return _read_format(self._format)
 
     @property

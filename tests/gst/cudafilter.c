@@ -124,8 +124,8 @@ TEST (kernel_changes_while_playing)
       { SET ("source", NULL, "pixel", "rgba.r = nonsense"), .red = 7,
           .warns = "pixel|nonsense" },
       { SET ("pixel", "rgba.r = rgba.g"), .red = 60 },
-      { SET ("pixel", NULL, "location", "/nonexistent.cu"), .red = 60,
-          .warns = "/nonexistent.cu" },
+      { SET ("pixel", NULL, "location", "/proc/missing.cu"), .red = 60,
+          .warns = "/proc/missing.cu" },
       { SET ("location", NULL, "kernel", "nosuch"), .red = 60,
           .warns = "nosuch|sobel" },
       { SET ("kernel", "copy"), .red = 100 });

@@ -172,7 +172,7 @@ static const struct {
   { "VKGDR_DEBUG=no-window", VIDEO ("RGBA", 320, 240) UP,
       "Resizable BAR|cannot write", 1 },
   { "VKGDR_DEBUG=no-window", AUDIO UP, "Resizable BAR|cannot write", 1 },
-  { "VKGDR_DEBUG= VKGDR_VULKAN_LIBRARY=/nonexistent/libvulkan.so.1", AUDIO UP,
+  { "VKGDR_DEBUG= VKGDR_VULKAN_LIBRARY=/proc/missing/libvulkan.so.1", AUDIO UP,
       "no Vulkan loader", 1 },
   { "VKGDR_DEBUG=bar",
       VIDEO ("RGBA", 320, 240) "vkgdrupload access=staged ! fakesink",

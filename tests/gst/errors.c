@@ -36,7 +36,7 @@ static const struct {
 } errors[] = {
   /* the device */
   { "VKGDR_DRIVER=bogus", { UP SINK, "VKGDR_DRIVER|bogus|auto" }, FALSE },
-  { "VKGDR_DRIVER=software VKGDR_SOFTCUDA_DIR=/nonexistent",
+  { "VKGDR_DRIVER=software VKGDR_SOFTCUDA_DIR=/proc/missing",
       { UP SINK, "softcuda|VKGDR_SOFTCUDA_DIR" }, FALSE },
   { "CUDA_DEVICE=all", { UP SINK, "CUDA_DEVICE is \"all\"|vkgdr-info" },
       FALSE },

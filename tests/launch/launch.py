@@ -32,9 +32,9 @@ STARTS = ("GST_DEBUG", "GST_TRACERS", "VK_")
 # With these, a process finds no driver.
 NO_DEVICE = {
     "VKGDR_DRIVER": "nvidia",
-    "VKGDR_SOFTCUDA_DIR": "/nonexistent",
-    "VK_DRIVER_FILES": "/nonexistent.json",
-    "VK_ICD_FILENAMES": "/nonexistent.json",
+    "VKGDR_SOFTCUDA_DIR": "/proc/missing",
+    "VK_DRIVER_FILES": "/proc/missing.json",
+    "VK_ICD_FILENAMES": "/proc/missing.json",
 }
 
 _VIDEO = (

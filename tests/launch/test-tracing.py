@@ -28,7 +28,7 @@ THREADS = launch.PIPELINES["threads"] + " ! fakesink"
 FAILURES = [
     (VIDEO + "kernel=nothing ! fakesink", {}),
     (VIDEO + "source=nonsense ! fakesink", {}),
-    (VIDEO + "location=/nonexistent.cu ! fakesink", {}),
+    (VIDEO + "location=/proc/missing.cu ! fakesink", {}),
     ("videotestsrc ! video/x-raw,format=RGBA ! vkgdrupload ! cudafilter kernel=invert "
      "output-caps=video/x-raw,format=RGBA,width=7 "
      "! video/x-raw(memory:VkgdrMemory),width=9 ! fakesink", {}),

@@ -7,17 +7,23 @@ scripts/test-pycuda runs PyCUDA's own tests.
 import concurrent.futures
 import contextlib
 import gc
+import inspect
+import io
 import operator
 import os
+import subprocess
+import sys
 import tempfile
+import threading
 import types
+import unittest.mock
 import warnings
-from typing import Any
+from typing import Any, Iterator, List, Tuple
 
 import support
 import numpy as np
 import vkgdr
-from vkgdr import compiler, driver, tools
+from vkgdr import _nvrtc, compiler, driver, frames, tools
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -110,6 +116,116 @@ class Names(WithContext):
                 f"try: {program}\nexcept Exception as e: print(type(e).__name__, e)"))
 
 
+def public_objects() -> Iterator[Tuple[str, str, Any]]:
+    """The place, the name and the value of all that the modules and their classes offer."""
+    for module in (vkgdr, compiler, driver, frames, tools):
+        for name in module.__all__:
+            value = getattr(module, name)
+            yield module.__name__, name, value
+            if inspect.isclass(value) and not issubclass(value, (int, BaseException)):
+                for owner in inspect.getmro(value):
+                    if owner.__module__.startswith("vkgdr"):
+                        for method, function in vars(owner).items():
+                            if not method.startswith("_"):
+                                yield f"{module.__name__}.{name}", method, function
+
+
+class Face(unittest.TestCase):
+    """What help(), an editor and a type checker show."""
+
+    ALIASES = {"CudaError", "HostAllocation", "PreparedFunction", "py_memcpy_atoh",
+               "py_memcpy_htoa"}
+
+    def check_function(self, name: str, function: Any) -> None:
+        function = inspect.unwrap(getattr(function, "__func__", function))
+        self.assertTrue(function.__doc__, "has no docstring")
+        if name not in self.ALIASES:
+            self.assertEqual(function.__name__, name)
+        signature = inspect.signature(function)
+        untyped = [one.name for one in signature.parameters.values()
+                   if one.annotation is inspect.Parameter.empty and one.name not in ("self", "cls")]
+        self.assertEqual(untyped, [])
+        self.assertIsNot(signature.return_annotation, inspect.Signature.empty)
+
+    def test_each_public_object_explains_itself(self) -> None:
+        count = 0
+        for where, name, value in public_objects():
+            with self.subTest(f"{where}.{name}"):
+                if isinstance(value, property):
+                    self.check_function(name, value.fget)
+                elif inspect.isclass(value):
+                    self.assertTrue(value.__doc__, "has no docstring")
+                    self.assertTrue(name in self.ALIASES or value.__name__ == name)
+                    self.assertRegex(value.__module__, r"^vkgdr(\.[a-z]\w*)?$")
+                elif callable(value) or hasattr(value, "__func__"):
+                    self.check_function(name, value)
+                count += 1
+        self.assertGreater(count, 350)
+
+    def test_a_module_offers_only_what_it_lists(self) -> None:
+        """`import *` and completion show no module, no type of typing."""
+        for module in (vkgdr, compiler, driver, frames, tools):
+            for name in module.__all__:
+                self.assertFalse(inspect.ismodule(getattr(module, name)), name)
+                self.assertNotIn("typing", str(getattr(module, name)), name)
+
+    def test_a_missing_argument_is_told_with_the_name(self) -> None:
+        call: Any = driver.memcpy_htod
+        with self.assertRaisesRegex(TypeError, r"memcpy_htod\(\) missing .* 'src'"):
+            call(0)
+
+
+class AsPycuda(support.TestCase):
+    PROGRAM = """
+import vkgdr
+vkgdr.as_pycuda()
+vkgdr.as_pycuda()
+from pycuda import driver, gpuarray
+from pycuda.compiler import SourceModule
+import pycuda.autoinit, pycuda.tools, pycuda._driver, vkgdr.driver, vkgdr.pycuda, numpy
+print(gpuarray.cuda is driver is pycuda._driver is vkgdr.driver, pycuda.marker)
+print(pycuda.autoinit.device == driver.Device(0), pycuda.tools.get_arg_type("const float *x"))
+x = numpy.ones(2, "f4")
+f = SourceModule("__global__ void f (float *x) { x[threadIdx.x] *= 2; }").get_function("f")
+f(driver.InOut(x), block=(2, 1, 1))
+print(x, issubclass(vkgdr.pycuda.Memory, vkgdr.driver.PointerHolderBase))
+try: SourceModule("nonsense")
+except vkgdr.driver.CompileError as e: print(type(e) is gpuarray.cuda.CompileError)
+"""
+
+    def run_program(self, program: str, files: dict) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                os.makedirs(os.path.join(folder, "pycuda"), exist_ok=True)
+                with open(os.path.join(folder, "pycuda", name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            path = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])
+            done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, timeout=100,
+                                  env={**os.environ, "PYTHONPATH": path})
+        self.assertEqual(done.returncode, 0, done.stdout)
+        return done.stdout
+
+    def test_the_modules_in_python_run_on_this_driver(self) -> None:
+        """All modules have the same classes, whatever they were imported as."""
+        found = self.run_program(self.PROGRAM, {
+            "__init__.py": "marker = 'theirs'", "driver.py": "raise Exception('not ours')",
+            "gpuarray.py": "import pycuda.driver as cuda"})
+        self.assertEqual(found, "True theirs\nTrue P\n[2. 2.] True\nTrue\n")
+
+    def test_programs_run_without_pycuda(self) -> None:
+        self.assertRegex(self.run_program(
+            "import vkgdr; vkgdr.as_pycuda(); import pycuda, pycuda.driver\n"
+            "print(pycuda.VERSION >= (2020,), pycuda.driver is vkgdr.driver)\n"
+            "try: import pycuda.gpuarray\nexcept ImportError as e: print(e)\n", {}),
+            r"^True True\n.*pycuda\.gpuarray")
+
+    def test_it_is_not_too_late(self) -> None:
+        self.assertIn("before", self.run_program(
+            "import vkgdr, pycuda.driver\ntry: vkgdr.as_pycuda()\nexcept ImportError as e: print(e)",
+            {"__init__.py": "", "driver.py": ""}))
+
+
 class Contexts(support.TestCase):
     def test_stack(self) -> None:
         device = driver.Device(0)
@@ -134,7 +250,7 @@ class Contexts(support.TestCase):
         primary.detach()
         self.assert_raise(
             (driver.LogicError, "", driver.Context.pop),
-            (driver.LogicError, "no currently active context", driver.mem_alloc, 16))
+            (driver.LogicError, "no context is current", driver.mem_alloc, 16))
         first.detach()
 
     def test_what_is_left_at_the_end_is_freed_with_its_context(self) -> None:
@@ -262,6 +378,19 @@ class Memory(WithContext):
         self.assertEqual(back[0].tolist(), matrix[1].tolist())
 
 
+    def test_dates(self) -> None:
+        """NumPy gives no buffer of them."""
+        dates = np.array(["2020-02-29", "2021-03-01"], "M8[s]")
+        memory = driver.to_device(dates)
+        self.assertEqual(driver.from_device_like(memory, dates).tolist(), dates.tolist())
+        driver.memcpy_htod(memory, dates[::-1].copy())
+        driver.memcpy_dtoh(dates, memory)
+        self.assertEqual(dates.astype("M8[D]").astype(str).tolist(), ["2021-03-01", "2020-02-29"])
+        dates.flags.writeable = False
+        self.assertRaises(ValueError, driver.memcpy_dtoh, dates, memory)
+        self.assertRaises(ValueError, driver.memcpy_htod, memory, np.zeros((4, 4), "m8")[:, ::2])
+
+
 class Streams(WithContext):
     def test_times(self) -> None:
         stream, start, end = driver.Stream(), driver.Event(), driver.Event()
@@ -299,7 +428,7 @@ class Functions(WithContext):
     def test_numbers_of_python_need_prepare(self) -> None:
         memory, scale = driver.to_device(np.ones(4, np.float32)), self.scale
         self.assert_raise(*(
-            (TypeError, "parameter #1",
+            (TypeError, "argument 1",
              lambda number=number: scale(memory, number, np.float32(1), block=(4, 1, 1)))
             for number in (4, 4.0, True)))
         self.assertIs(scale.prepare("Pif"), scale)
@@ -350,6 +479,29 @@ class Functions(WithContext):
             with self.subTest(call), contextlib.suppress(d.LogicError):
                 eval(call.strip() or "None", {**globals(), **locals()})
 
+    def test_an_argument_may_launch(self) -> None:
+        """While a launch asks an argument for its pointer, this launches another kernel."""
+        fill = compiler.SourceModule(
+            "__global__ void fill (int *p, int v) { *p = v; }\n"
+            "__global__ void pair (int *o, int *a, int *b) { o[0] = a[0]; o[1] = b[0]; }")
+        pair = fill.get_function("pair").prepare("PPP")
+        fill_function = fill.get_function("fill").prepare("Pi")
+
+        class Lazy(driver.PointerHolderBase):
+            def __init__(self, value: int) -> None:
+                super().__init__()
+                self.memory, self.value = driver.mem_alloc(4), value
+
+            def get_pointer(self) -> int:
+                fill_function.prepared_call((1, 1), (1, 1, 1), self.memory, self.value)
+                return int(self.memory)
+
+        out = driver.mem_alloc(8)
+        pair.prepared_call((1, 1), (1, 1, 1), out, Lazy(5), Lazy(7))
+        self.assert_device(out, [5, 7], np.int32)
+        pair(out, Lazy(6), Lazy(8), block=(1, 1, 1))
+        self.assert_device(out, [6, 8], np.int32)
+
     def test_threads_launch_at_the_same_time(self) -> None:
         scale, context = self.scale.prepare("Pif"), self.context
 
@@ -396,6 +548,7 @@ class Tables(WithContext):
             ("source_module(SOURCE).get_global('constant')[1]", 4),
             ("d.managed_zeros(8, 'u1').base.as_buffer(2, 1).nbytes", 2),
             ("record.warps_per_mp / record.tb_per_mp, record.occupancy <= 1", (4, True)),
+            ("compiler.get_nvcc_version('nvcc').split()[5].count('.')", 1),
             ("tools.OccupancyRecord(data, 32, shared_mem=data.shared_memory).limited_by",
              "device" if data.thread_blocks_per_mp == 1 else "smem"),
         ):
@@ -440,6 +593,8 @@ class Tables(WithContext):
         d, scale = driver, self.scale
         memory, array, stream = d.mem_alloc(64), np.ones(4, np.float32), d.Stream()
         numbers = (np.int32(4), np.float32(2))
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
         self.assert_raise(
             (OverflowError, "", d.mem_alloc, -1),
             (TypeError, "", d.mem_alloc, 1.5),
@@ -453,6 +608,8 @@ class Tables(WithContext):
             (TypeError, "", d.memcpy_htod_async, memory, np.zeros(4), "stream"),
             (TypeError, "", d.memcpy_htod_async, memory, np.zeros(4), d.Event()),
             (OverflowError, "", setattr, d.Memcpy2D(), "height", -3),
+            (OverflowError, "", setattr, d.ArrayDescriptor(), "num_channels", 1 << 33),
+            (ValueError, "99", setattr, d.ArrayDescriptor(), "format", 99),
             (d.LogicError, "", d.Device, 1000),
             (AttributeError, "", getattr, d.Device(0), "banana"),
             (TypeError, "", d.Device, 1.5),
@@ -464,7 +621,7 @@ class Tables(WithContext):
             (TypeError, "", d.Device(0).can_access_peer, 0),
             (TypeError, "", scale.param_set_texref, 0),
             (TypeError, "", d.Memcpy3DPeer().set_src_context, 0),
-            (ValueError, "block size", scale, d.In(array), *numbers),
+            (ValueError, "size of its blocks", scale, d.In(array), *numbers),
             *((kind, "", scale.prepare("Pif").prepared_call, (size,), (1, 1, 1), 0, 0, 0)
               for size, kind in ((1 << 32, OverflowError), (-1, OverflowError), (1.0, TypeError),
                                  ("1", TypeError))),
@@ -472,12 +629,12 @@ class Tables(WithContext):
             (d.LogicError, "",
              lambda: scale(d.In(array), *numbers, block=(4, 1, 1), grid=(1,) * 4)),
             (AttributeError, "", getattr, scale, "banana"),
-            (d.RuntimeError, "", d.module_from_file, "/nonexistent"),
-            *((RuntimeError, "instantiated", getattr(d, name)) for name in (
+            (d.RuntimeError, "", d.module_from_file, os.path.join(folder.name, "missing")),
+            *((RuntimeError, "no constructor", getattr(d, name)) for name in (
                 "DeviceAllocation", "HostPointer", "PagelockedHostAllocation", "SurfaceReference")),
             (d.Error, "", d.module_from_buffer, b"no image"),
             (d.LogicError, "", self.function, "banana"),
-            (ValueError, "too many threads", tools.OccupancyRecord, tools.DeviceData(), 1 << 20),
+            (ValueError, "at most", tools.OccupancyRecord, tools.DeviceData(), 1 << 20),
         )
 
 
@@ -501,9 +658,46 @@ class Compiler(WithContext):
                 images.append(compiler.compile(source, cache_dir=folder, include_dirs=[folder]))
             self.assertNotEqual(*images)
 
-    def test_options(self) -> None:
-        from vkgdr import _nvrtc
+    def test_a_full_disk_leaves_nothing(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch(
+                "os.replace", side_effect=OSError(28, "no space")):
+            self.assertTrue(compiler.compile("__global__ void f () { }", cache_dir=folder))
+            self.assertEqual(os.listdir(folder), [])
 
+    def test_it_needs_no_driver(self) -> None:
+        """On a machine that only compiles, NVRTC is found."""
+        nvrtc: Any = _nvrtc.load()
+        with tempfile.TemporaryDirectory() as folder:
+            self.assert_prints("True NVRTC.*release.*", (
+                f"import os; os.environ.update(VKGDR_DRIVER='software', VKGDR_SOFTCUDA_DIR={folder!r},"
+                f" VKGDR_NVRTC={nvrtc._library._name!r})\n"
+                "from vkgdr import compiler, driver\n"
+                "try: driver.init()\n"
+                "except driver.RuntimeError: print(True, end=' ')\n"
+                "print(compiler.get_nvcc_version('nvcc'))"))
+
+    def test_plain_sources(self) -> None:
+        """compile_plain() adds nothing; preprocess_source() runs a program."""
+        self.assertTrue(compiler.compile_plain(
+            'extern "C" __global__ void f () { }', ["-DVALUE=1"], False, "nvcc", None))
+        with tempfile.TemporaryDirectory() as folder:
+            nvcc = os.path.join(folder, "nvcc")
+            with self.assertRaisesRegex(driver.CompileError, "cannot be run"):
+                compiler.preprocess_source("int x;", [], nvcc)
+            with open(nvcc, "w", encoding="utf-8") as file:
+                file.write('#!/bin/sh\necho "$1 $2"; cat kernel.cu\n')
+            os.chmod(nvcc, 0o755)
+            self.assertEqual(compiler.preprocess_source("int x;", ["-DX"], nvcc),
+                             "--preprocess -DX\nint x;")
+
+    def test_debugging(self) -> None:
+        driver.set_debugging()
+        self.addCleanup(driver.set_debugging, False)
+        with self.assertRaises(driver.CompileError) as caught:
+            compiler.compile("banana")
+        self.assertIn("--device-debug", caught.exception.command_line or ())
+
+    def test_options(self) -> None:
         self.assertEqual(
             _nvrtc.translate(["-O3", "-Xcompiler", "-fPIC", "-I", "/a", "-I/b", "-D", "X=1", "-DY",
                               "-use_fast_math", "-arch", "sm_90", "-arch=sm_80", "-lcudadevrt",
@@ -525,8 +719,10 @@ class Compiler(WithContext):
         self.assertIn("kernel.cu", caught.exception.command_line or ())
 
     def test_dynamic_module_says_what_it_lacks(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
         try:
-            module = compiler.DynamicModule(cuda_libdir="/nonexistent")
+            module = compiler.DynamicModule(cuda_libdir=folder.name)
         except driver.LogicError as error:
             self.assertIn("cuLinkCreate", str(error))
             return
@@ -578,6 +774,92 @@ class Tools(WithContext):
         array = pool.allocate(4, np.float32)
         del array
         self.assertEqual((pool.held_blocks, pool.active_blocks), (0, 0))
+
+    def test_a_pool_may_be_used_during_a_garbage_collection(self) -> None:
+        """Also if another of its allocations has begun the collection."""
+        pool = tools.DeviceMemoryPool()
+        pool.allocate(1000).free()
+        threads: List[threading.Thread] = []
+        found: List[Any] = []
+
+        def collect(phase: str, _: Any) -> None:
+            if phase == "start" and not threads:
+                threads.append(threading.Thread(target=lambda: found.append(pool.allocate(1000))))
+                threads[0].start()
+                threads[0].join(20)
+
+        gc.callbacks.append(collect)
+        self.addCleanup(gc.callbacks.remove, collect)
+        self.assertRaises(driver.MemoryError, pool.allocate, 1 << 50)
+        self.assertEqual(len(found), 1)
+        self.assertEqual((pool.active_blocks, pool.held_blocks), (1, 0))
+
+    def test_threads_share_a_pool(self) -> None:
+        pool, context = tools.DeviceMemoryPool(), self.context
+
+        def work(seed: int) -> set:
+            context.push()
+            addresses = set()
+            for number in range(300):
+                blocks = [pool.allocate(1000 * (1 + (number + seed + i) % 3)) for i in range(3)]
+                self.assertEqual(len(set(map(int, blocks))), 3)
+                addresses |= set(map(int, blocks))
+                del blocks
+            context.pop()
+            return addresses
+
+        with concurrent.futures.ThreadPoolExecutor(4) as threads:
+            used = set().union(*threads.map(work, range(4)))
+        self.assertEqual((pool.active_blocks, pool.active_bytes), (0, 0))
+        self.assertEqual(pool.held_blocks, len(used))
+        pool.stop_holding()
+        self.assertEqual((pool.held_blocks, pool.managed_bytes), (0, 0))
+
+    def test_declarations(self) -> None:
+        """The arguments of kernels, in C and in NumPy's types."""
+        for text, kind, declaration in (
+            ("const float *x", "P", "float *x"), ("unsigned int n", "I", "unsigned int n"),
+            ("pycuda::complex<float> *__restrict__ z", "P", "pycuda::complex<float> *z"),
+            ("double y[3]", "P", "double *y"), ("volatile  long  int  k", "l", "long k"),
+        ):
+            with self.subTest(text):
+                argument = tools.parse_c_arg(text)
+                self.assertEqual((argument.struct_char, argument.declarator()), (kind, declaration))
+        self.assertEqual(repr(tools.ScalarArg("f4", "x")), "ScalarArg('x', float32)")
+        pair = np.dtype([("a", "i4"), ("b", "f4")])
+        self.assertEqual(tools.get_or_register_dtype(["pair_t", "pairs"], pair), pair)
+        self.assertEqual(tools.get_or_register_dtype("pairs"), pair)
+        self.assertEqual(tools.get_arg_type("pair_t p"), "8s")
+        self.assertEqual(tools.dtype_to_ctype(pair), "pair_t")
+        self.assertEqual(tools.dtype_to_ctype("f8", with_fp_tex_hack=True), "fp_tex_double")
+        with self.assertWarns(DeprecationWarning):
+            tools.register_dtype("S3", "three")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.assert_raise(
+                (RuntimeError, "pair_t", tools.get_or_register_dtype, "pair_t", "f4"),
+                (RuntimeError, "alias_ok", tools.register_dtype, "f4", "float_t"),
+                (KeyError, "", tools.get_or_register_dtype, "banana"),
+                (ValueError, "banana", tools.parse_c_arg, "banana x"),
+                (ValueError, "no declaration", tools.parse_c_arg, "float *"),
+                (ValueError, "", tools.dtype_to_ctype, None),
+                (ValueError, "", tools.dtype_to_ctype, "S5"))
+
+    def test_a_pool_for_debugging(self) -> None:
+        log = io.StringIO()
+        pool = tools.DebugMemoryPool(interactive=False, logfile=log)
+        first = pool.allocate(1000)
+        pool.allocate(2000)
+        self.assertRegex(log.getvalue(), (
+            r"(?s)^1000 bytes for .*test_a_pool_for_debugging; device: \d+ of .*"
+            r"2000 bytes for .*1 in use\n  1 blocks of 1000 bytes for .*debugging\n$"))
+        named = tools.DebugMemoryPool(logfile=log)
+        with unittest.mock.patch("builtins.input", side_effect=["here"]) as asked:
+            for _ in range(2):
+                named.allocate(10)
+        self.assertEqual(asked.call_count, 1)
+        self.assertIn("10 bytes for here", log.getvalue())
+        del first
 
     def test_memoize(self) -> None:
         calls = []

@@ -263,7 +263,7 @@ class Mistakes(ReaderTestCase):
 
         sample = Gst.Sample.new(Gst.Buffer.new_wrapped(b"frame"), None, None, None)
         self.assert_raise(
-            (FileNotFoundError, "", make, "/nonexistent/clip.mp4"),
+            (FileNotFoundError, "", make, "/proc/missing/clip.mp4"),
             (FileNotFoundError, 'has a "!"', make, "videotestsrc"),
             (ValueError, "", make, []),
             (GLib.Error, "", make, "videotestsrc ! fakesink"),

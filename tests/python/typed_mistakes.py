@@ -21,6 +21,12 @@ allocator.alloc_pinned()  # error: call-arg
 memory = allocator.alloc(1024)
 driver.mem_alloc(16, cuont=3)  # error: call-arg
 driver.Device(0).make_context("0")  # error: arg-type
+driver.memcpy_htod(memory)  # error: call-arg
+driver.memset_d8("memory", 0, 1)  # error: arg-type
+name: int = driver.Device(0).name()  # error: assignment
+driver.Stream().wait_for_event(driver.Stream())  # error: arg-type
+driver.pagelocked_zeros(4)  # error: call-arg
+SourceModule("source").get_global("x").size  # error: attr-defined
 SourceModule(b"source")  # error: arg-type
 GstVkgdr.no_such_function()  # error: attr-defined
 function = SourceModule("source").get_function("f")

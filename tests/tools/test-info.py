@@ -33,8 +33,8 @@ FACTS = {
     '"1?[0-9].[0-9]"': "cuda-driver",
     '"1(.[0-9]+){2}"': "vulkan-api",
 }
-NOWHERE = "/nonexistent.json"
-LIBRARY = "/nonexistent/libvulkan.so.1"
+NOWHERE = "/proc/missing.json"
+LIBRARY = "/proc/missing/libvulkan.so.1"
 
 # Settings; a pattern of the level with all findings, the verdict, the remedy and the error; and
 # words of the text for users.
@@ -44,8 +44,8 @@ SIMULATED = [
      " *unset VKGDR_DEBUG | None", "window-size        256 MiB\n"),
     ({"VKGDR_DEBUG": "non-coherent"}, "limited: software non-coherent simulated | *flushed* | *",
      "coherent           no"),
-    ({"SOFTCUDA_CXX": "/nonexistent/c++"}, "limited: software no-compiler | *compiled |"
-     " *SOFTCUDA_CXX* | None", "SOFTCUDA_CXX=/nonexistent/c++"),
+    ({"SOFTCUDA_CXX": "/proc/missing/c++"}, "limited: software no-compiler | *compiled |"
+     " *SOFTCUDA_CXX* | None", "SOFTCUDA_CXX=/proc/missing/c++"),
     # without a window, or without room in it
     ({"VKGDR_DEBUG": "no-window"}, "limited: software no-window simulated | *(staged)* |"
      " *unset VKGDR_DRIVER; unset VKGDR_DEBUG | *device-local and host-visible*",
@@ -76,8 +76,8 @@ SIMULATED = [
     ({"SOFTCUDA_FAIL": "cuDeviceGetUuid:1"}, "unusable: software cuda-device | * | *dmesg* |"
      " *CUDA_ERROR_UNKNOWN*", "device 0: unknown"),
     # no device: the error is that of the driver
-    ({"VKGDR_SOFTCUDA_DIR": "/nonexistent"}, "unusable: cuda-driver | *no CUDA driver* |"
-     " *VKGDR_SOFTCUDA_DIR* | *libcuda.so.1*", "/nonexistent/libcuda.so.1"),
+    ({"VKGDR_SOFTCUDA_DIR": "/proc/missing"}, "unusable: cuda-driver | *no CUDA driver* |"
+     " *VKGDR_SOFTCUDA_DIR* | *libcuda.so.1*", "/proc/missing/libcuda.so.1"),
 ]
 
 

@@ -136,9 +136,9 @@ TEST (softcuda_on_the_path_is_not_nvidia)
 TEST (no_softcuda)
 {
   setenv ("VKGDR_DRIVER", "software", 1);
-  setenv ("VKGDR_SOFTCUDA_DIR", "/nonexistent", 1);
+  setenv ("VKGDR_SOFTCUDA_DIR", "/proc/missing", 1);
   ck_assert_ptr_null (vkgdr_driver_load ());
-  assert_error ("/nonexistent/libcuda.so.1", "VKGDR_SOFTCUDA_DIR");
+  assert_error ("/proc/missing/libcuda.so.1", "VKGDR_SOFTCUDA_DIR");
 }
 
 TEST (softcuda_is_beside_the_library)

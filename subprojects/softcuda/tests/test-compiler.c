@@ -566,7 +566,7 @@ TEST (no_compiler)
   static const char no_program[] = "no-such-compiler";
   g_autofree char *path = g_strdup (g_getenv ("PATH"));
 
-  g_setenv ("PATH", "/nonexistent", TRUE);
+  g_setenv ("PATH", "/proc/missing", TRUE);
   check_compile (
       NVRTC_ERROR_BUILTIN_OPERATION_FAILURE, "", NULL, NULL, NULL, "g++");
   g_setenv ("PATH", path, TRUE);

@@ -85,7 +85,7 @@ TEST (good_image)
 
   ck_assert_int_eq (load_as_file (image, image_length), CUDA_SUCCESS);
   ck_assert_int_eq (load_as_memory (image, image_length), CUDA_SUCCESS);
-  fails (cu.cuModuleLoad (&module, "/nonexistent/file"),
+  fails (cu.cuModuleLoad (&module, "/proc/missing/file"),
       CUDA_ERROR_FILE_NOT_FOUND);
   fails (cu.cuModuleLoad (&module, "/tmp"), CUDA_ERROR_INVALID_IMAGE);
   fails (cu.cuModuleLoad (&module, "/dev/zero"), CUDA_ERROR_INVALID_IMAGE);
