@@ -182,8 +182,10 @@ gst_vkgdr_transfer_transform_caps (GstBaseTransform *trans,
   /* gst_caps_simplify () would make lists of a value and a range, which
    * GStreamer does not recognise as subsets of that range. */
   result = gst_caps_merge (gst_caps_new_empty (), result);
+  /* The order of preference is that of the neighbour, whose caps these are. The
+   * base class puts it first itself if the memory stays the same. */
   if (filter) {
-    tmp = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
+    tmp = gst_caps_intersect_full (result, filter, GST_CAPS_INTERSECT_FIRST);
     gst_caps_unref (result);
     result = tmp;
   }

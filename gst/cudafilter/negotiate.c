@@ -18,7 +18,9 @@ static gpointer parent_class;
 
 /* --- caps ---------------------------------------------------------------- */
 
-/* Returns the part of @caps (transfer full) that @filter allows. If @caps are
+/* Returns the part of @caps (transfer full) that @filter allows, in the order
+ * of
+ * @caps, which is the order of preference of a neighbour. If @caps are
  * ANY, they mean all media types in memory on the device, because caps cannot
  * describe these. In this case, returns the part of @filter that is in such
  * memory. */
@@ -28,7 +30,7 @@ apply_filter (const GstCudaRules *rules, GstCaps *caps, GstCaps *filter)
   GstCaps *some =
       gst_caps_is_any (caps) && !gst_caps_is_any (filter)
           ? gst_cuda_caps_keep (rules, filter)
-          : gst_caps_intersect_full (filter, caps, GST_CAPS_INTERSECT_FIRST);
+          : gst_caps_intersect_full (caps, filter, GST_CAPS_INTERSECT_FIRST);
 
   gst_caps_unref (caps);
   return some;

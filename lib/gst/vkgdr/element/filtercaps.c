@@ -38,7 +38,7 @@ gst_vkgdr_filter_transform_caps (GstBaseTransform *trans,
         ->transform_caps (trans, direction, caps, filter);
   result = gst_vkgdr_caps_in_either_memory (caps);
   if (filter) {
-    some = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
+    some = gst_caps_intersect_full (result, filter, GST_CAPS_INTERSECT_FIRST);
     gst_caps_unref (result);
     result = some;
   }
