@@ -405,7 +405,7 @@ warn_staged (GstVkgdrTransfer *self)
         ("The window, the part of GPU memory that the CPU can write to, is "
          "full. Further buffers are staged, which costs a transfer. Use fewer "
          "or smaller buffers, or enable Resizable BAR and Above 4G decoding in "
-         "the firmware."),
+         "the firmware, if they are off."),
         ("the window has %" G_GUINT64_FORMAT " bytes", size));
   else
     GST_ELEMENT_INFO (self, RESOURCE, NOT_FOUND,

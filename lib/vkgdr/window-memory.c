@@ -18,6 +18,23 @@
 
 #include "memory.h"
 
+/* Whether the device has memory that is not in the window: its firmware may
+ * make the window larger. */
+static bool
+can_be_larger (const vkgdr_device_info *info)
+{
+  uint32_t i;
+
+  for (i = 0; i < info->n_memory_types; i++) {
+    const vkgdr_memory_type *type = &info->memory_types[i];
+
+    if ((type->flags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
+        && type->heap_size > info->window_size)
+      return true;
+  }
+  return false;
+}
+
 /* Vulkan is out of memory: reports the size of the window and its use. */
 static void
 report_full (vkgdr_memory_t mem, const char *function, VkResult result)
@@ -34,10 +51,12 @@ report_full (vkgdr_memory_t mem, const char *function, VkResult result)
   vkgdr_error_set (
       "cannot allocate %zu bytes in the window of %s (%s: %s): the window "
       "has %" PRIu64 " bytes, this handle uses %" PRIu64 " in %" PRIu64
-      " allocations%s; enable Resizable BAR in the firmware for a "
-      "larger window, or use fewer or smaller pools",
+      " allocations%s; %suse fewer or smaller pools",
       mem->size, info.name, function, vkgdr_vk_result_name (result),
-      info.window_size, info.allocated, info.n_allocations, driver);
+      info.window_size, info.allocated, info.n_allocations, driver,
+      can_be_larger (&info)
+          ? "enable Resizable BAR in the firmware for a larger window, or "
+          : "");
 }
 
 /* @next: chained to the information of vkAllocateMemory(). */

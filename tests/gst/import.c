@@ -121,6 +121,8 @@ TEST (exported_slabs_are_not_used_again)
 
     fds[i] = export_fd (large, &description);
     fail_unless (fstat (fds[i], &files[i]) == 0);
+    /* Otherwise, it could not be used again at once in any case. */
+    fail_unless (gst_vkgdr_memory_wait_idle (large, NULL));
   }
   fail_if (files[0].st_ino == files[1].st_ino);
   close (fds[0]);

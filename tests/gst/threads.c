@@ -8,6 +8,8 @@
  * gate inside a call of the driver.
  */
 
+#include <unistd.h>
+
 #include "sync/stream.h"
 #include "gate.h"
 
@@ -211,6 +213,55 @@ TEST_LOOP (publish_and_unmap, 2)
 }
 
 static gpointer
+read_memory (gpointer map)
+{
+  fail_unless (gst_memory_map (memory, map, GST_MAP_READ));
+  return NULL;
+}
+
+TEST_FIXTURE (test_setup_bar, test_teardown);
+
+/* Two threads map imported memory for reading. One of them is held at the gate
+ * before it fetches the content, while the other one fetches it. The exporter
+ * then changes the content. The bytes that the second thread has mapped do not
+ * change any more. */
+TEST (second_reader_fetches_nothing)
+{
+  g_autoptr (GBytes) description = NULL;
+  GstMemory *exported;
+  GThread *thread;
+  GstMapInfo maps[2];
+  gsize offset, i;
+  gint fd;
+
+  if (!test_has_window ())
+    return;
+  allocator = gst_vkgdr_allocator_new (test_context);
+  exported = gst_vkgdr_allocator_alloc_exportable (allocator, SIZE, NULL);
+  test_write (exported, 1);
+  fd = gst_vkgdr_memory_export_fd (exported, &description, &offset, NULL);
+  gst_object_unref (allocator);
+  allocator = gst_vkgdr_allocator_new (test_context);
+  memory = gst_vkgdr_allocator_import_fd (allocator, fd, description, NULL);
+  fail_unless (memory != NULL);
+  close (fd);
+
+  test_change_driver (&real)->cuStreamCreate = held_create;
+  thread = start_held (read_memory, &maps[0]);
+  read_memory (&maps[1]);
+  test_write (exported, 2);
+  fail_unless (gst_vkgdr_memory_wait_idle (exported, NULL));
+  open_gate_and_join (thread);
+  for (i = 0; i < SIZE; i++)
+    test_check_byte (i, maps[1].data[offset + i], test_pattern (i, 1));
+  for (i = 0; i < 2; i++)
+    gst_memory_unmap (memory, &maps[i]);
+  gst_memory_unref (memory);
+  gst_memory_unref (exported);
+  gst_object_unref (allocator);
+}
+
+static gpointer
 upload (gpointer bytes)
 {
   g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
@@ -219,8 +270,6 @@ upload (gpointer bytes)
   fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
   return NULL;
 }
-
-TEST_FIXTURE (test_setup_bar, test_teardown);
 
 /* The driver may wait until memory that is not pinned is transferred. Other
  * threads can query the memory meanwhile. */

@@ -336,6 +336,31 @@ TEST (a_full_window_says_how_full)
   vkgdr_close (second);
 }
 
+/* If all of the device's memory is in the window, the firmware cannot help. */
+TEST (a_full_device_has_no_larger_window)
+{
+  const vkgdr_memory_type *type;
+  vkgdr_device_info info;
+  vkgdr_t g = test_open (0);
+  uint64_t largest = 0;
+  uint32_t i;
+
+  vkgdr_get_device_info (g, &info);
+  for (i = 0; i < info.n_memory_types; i++) {
+    type = &info.memory_types[i];
+    if ((type->flags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
+        && type->heap_size > largest)
+      largest = type->heap_size;
+  }
+  test_fail_vulkan (g, "vkAllocateMemory");
+  ck_assert_ptr_null (vkgdr_memory_alloc (g, 1 << 20, 0));
+  test_fail_vulkan (g, NULL);
+  ck_assert_int_eq (strstr (vkgdr_error_peek (), "Resizable BAR") != NULL,
+      largest > info.window_size);
+  assert_error ("smaller pools");
+  vkgdr_close (g);
+}
+
 /* --- nothing is left ----------------------------------------------------- */
 
 static void

@@ -404,8 +404,8 @@ take_in_window (
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
       "this pool has used up its share of the window of %" G_GUINT64_FORMAT
       " bytes, of which this process uses %" G_GUINT64_FORMAT
-      ": other pools may need the rest. Make the window larger "
-      "(Resizable BAR), or the pool smaller",
+      ": other pools may need the rest. Make the pool smaller, or the window "
+      "larger (Resizable BAR, if it is off)",
       info.window_size, info.window_usage);
   return FALSE;
 }
