@@ -98,10 +98,7 @@ get_offset (const vkgdr_frame_info *frame, guint index)
   return offset;
 }
 
-/* A server without GStreamer sends planes, and no metas. Adds no meta if the
- * planes are not those of the caps' format. Returns FALSE if they are, but a
- * frame of the caps is not inside them: the server describes its planes and its
- * caps separately. */
+/* Returns FALSE if a frame of the caps is not inside the planes. */
 static gboolean
 add_video_meta (
     GstBuffer *buffer, const vkgdr_frame_info *frame, const GstVideoInfo *info)
@@ -110,28 +107,27 @@ add_video_meta (
   gint stride[GST_VIDEO_MAX_PLANES] = { 0 };
   guint i;
 
-  if (frame->n_planes == 0 || frame->n_planes != GST_VIDEO_INFO_N_PLANES (info)
-      || g_strcmp0 (frame->format->name, GST_VIDEO_INFO_NAME (info)) != 0
-      || gst_buffer_get_video_meta (buffer))
+  if (GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_UNKNOWN
+      || frame->n_memories == 0)
     return TRUE;
   for (i = 0; i < frame->n_planes; i++) {
     offset[i] = get_offset (frame, i);
     stride[i] = frame->planes[i].stride;
   }
-  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
-      GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INFO_WIDTH (info),
-      GST_VIDEO_INFO_HEIGHT (info), frame->n_planes, offset, stride);
+  if (frame->n_planes > 0)
+    gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INFO_WIDTH (info),
+        GST_VIDEO_INFO_HEIGHT (info), frame->n_planes, offset, stride);
   return gst_vkgdr_buffer_check_video (buffer, info, NULL);
 }
 
 static gboolean
-add_metas (
-    GstBuffer *buffer, const vkgdr_frame_info *frame, const GstVideoInfo *info)
+add_metas (GstBuffer *buffer, const vkgdr_frame_info *frame)
 {
   GstByteReader reader;
 
   gst_byte_reader_init (&reader, frame->metas, frame->metas_size);
-  return gst_vkgdr_ipc_metas_read (buffer, info, &reader);
+  return gst_vkgdr_ipc_metas_read (buffer, &reader);
 }
 
 static void
@@ -143,8 +139,6 @@ describe (GstBuffer *buffer, const vkgdr_frame_info *frame)
   GST_BUFFER_PTS (buffer) = frame->pts;
   GST_BUFFER_DTS (buffer) = frame->dts;
   GST_BUFFER_DURATION (buffer) = frame->duration;
-  GST_BUFFER_OFFSET (buffer) = frame->offset;
-  GST_BUFFER_OFFSET_END (buffer) = frame->offset_end;
   GST_BUFFER_FLAG_SET (buffer, frame->flags & ~ours);
 }
 
@@ -160,7 +154,7 @@ gst_vkgdr_ipc_buffer_new (
   use->refcount = 1;
   use->frame = frame;
   describe (buffer, frame_info);
-  ok = add_memories (buffer, use) && add_metas (buffer, frame_info, info)
+  ok = add_memories (buffer, use) && add_metas (buffer, frame_info)
        && add_video_meta (buffer, frame_info, info);
   use_unref (use);
   GST_BUFFER_FLAG_UNSET (buffer, GST_BUFFER_FLAG_TAG_MEMORY);

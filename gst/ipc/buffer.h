@@ -22,8 +22,8 @@ void gst_vkgdr_ipc_set_import (
     vkgdr_frames_params *params, GstVkgdrAllocator *allocator);
 
 /* Takes ownership of @frame. @info is that of the caps, or an empty one if they
- * are not raw video. Returns NULL with @error set if the metas are not
- * valid. */
+ * are not raw video. Returns NULL with @error set if the frame is
+ * not one of these caps, or its metas are not valid. */
 GstBuffer *gst_vkgdr_ipc_buffer_new (
     vkgdr_frame_t frame, const GstVideoInfo *info, GError **error);
 

@@ -175,26 +175,18 @@ copy_video_metas (GstBuffer *from, GstBuffer *to)
   }
 }
 
-/* Returns a buffer with the metadata of @buffer, whose memory is the first
- * @size bytes of @room. */
-static GstBuffer *
-wrap (GstBuffer *buffer, GstBuffer *room, gsize size)
+/* A copy does not need the memory of the buffer that was copied. */
+static gboolean
+remove_parent (GstBuffer *buffer, GstMeta **meta, gpointer user_data)
 {
-  GstMemory *memory = gst_buffer_peek_memory (room, 0);
-  GstBuffer *copy = gst_buffer_new ();
-
-  gst_buffer_copy_into (copy, buffer, GST_BUFFER_COPY_METADATA, 0, -1);
-  gst_buffer_append_memory (copy, gst_memory_share (memory, 0, size));
-  GST_BUFFER_FLAG_UNSET (copy, GST_BUFFER_FLAG_TAG_MEMORY);
-  if (!gst_buffer_get_video_meta (copy))
-    copy_video_metas (buffer, copy);
-  return copy;
+  if ((*meta)->info->api == GST_PARENT_BUFFER_META_API_TYPE)
+    *meta = NULL;
+  return TRUE;
 }
 
-/* Wraps a frame of GStreamer's own CUDA elements as VkgdrMemory, without a copy
- * if it is on the same device. Returns other frames as they are. */
-static GstBuffer *
-wrap_cuda_frame (GstVkgdrIpcCopier *self, GstBuffer *buffer, GError **error)
+GstBuffer *
+gst_vkgdr_ipc_copier_wrap (
+    GstVkgdrIpcCopier *self, GstBuffer *buffer, GError **error)
 {
   if (gst_buffer_n_memory (buffer) > 0
       && gst_vkgdr_is_cuda_memory (gst_buffer_peek_memory (buffer, 0)))
@@ -214,24 +206,24 @@ copy_empty (GstBuffer *buffer)
 
 GstBuffer *
 gst_vkgdr_ipc_copier_copy (GstVkgdrIpcCopier *self, GstBuffer *buffer,
-    GstBuffer **room, GError **error)
+    GstBuffer *described, GError **error)
 {
-  GstBuffer *source, *copy = NULL;
   gsize size = gst_buffer_get_size (buffer);
+  GstBuffer *copy;
 
-  *room = NULL;
   if (size == 0)
-    return copy_empty (buffer);
-  source = wrap_cuda_frame (self, buffer, error);
-  if (!source)
+    return copy_empty (described);
+  copy = acquire (self, size, error);
+  if (!copy
+      || !copy_all (self, buffer, gst_buffer_peek_memory (copy, 0), error)) {
+    gst_clear_buffer (&copy);
     return NULL;
-  size = gst_buffer_get_size (source);
-  *room = acquire (self, size, error);
-  if (*room
-      && copy_all (self, source, gst_buffer_peek_memory (*room, 0), error))
-    copy = wrap (source, *room, size);
-  else
-    gst_clear_buffer (room);
-  gst_buffer_unref (source);
+  }
+  /* The pool gives the buffer its size again. */
+  gst_buffer_set_size (copy, size);
+  gst_buffer_copy_into (copy, described, GST_BUFFER_COPY_METADATA, 0, -1);
+  if (!gst_buffer_get_video_meta (copy))
+    copy_video_metas (described, copy);
+  gst_buffer_foreach_meta (copy, remove_parent, NULL);
   return copy;
 }

@@ -21,12 +21,18 @@ GstVkgdrIpcCopier *gst_vkgdr_ipc_copier_new (
     GstVkgdrContext *context, GError **error);
 void gst_vkgdr_ipc_copier_free (GstVkgdrIpcCopier *self);
 
-/* Returns a copy of @buffer with its metadata. The copy's memory belongs to
- * @room, a buffer of a pool. The caller must unref @room after the copy. (A
- * GstParentBufferMeta would release @room before the memory is freed, and the
- * pool would not recycle it.) Returns NULL with @error set on failure. */
+/* Wraps a frame of GStreamer's own CUDA elements as VkgdrMemory, without a copy
+ * if it is on the same device. Returns a reference to another buffer. Returns
+ * NULL with @error set on failure. */
+GstBuffer *gst_vkgdr_ipc_copier_wrap (
+    GstVkgdrIpcCopier *self, GstBuffer *buffer, GError **error);
+
+/* Returns a buffer of a pool, with a copy of the bytes of @buffer, and the
+ * metadata of @described (the same bytes with other metadata). Returns NULL
+ * with
+ * @error set on failure. */
 GstBuffer *gst_vkgdr_ipc_copier_copy (GstVkgdrIpcCopier *self,
-    GstBuffer *buffer, GstBuffer **room, GError **error);
+    GstBuffer *buffer, GstBuffer *described, GError **error);
 
 G_END_DECLS
 

@@ -35,9 +35,10 @@ free_place (gpointer data)
 }
 
 static Place *
-make_place (GstMemory *root, GError **error)
+make_place (GstMemory *root, gboolean *is_new, GError **error)
 {
   GBytes *description = NULL;
+  bool is_made = false;
   gsize offset = 0;
   gint fd = gst_vkgdr_memory_export_fd (root, &description, &offset, error);
   Place *place;
@@ -48,7 +49,8 @@ make_place (GstMemory *root, GError **error)
   place->offset = offset;
   place->export =
       vkgdr_export_new (gst_vkgdr_memory_get_device_pointer (root) - offset, fd,
-          g_bytes_get_data (description, NULL));
+          g_bytes_get_data (description, NULL), &is_made);
+  *is_new |= is_made;
   g_bytes_unref (description);
   return place;
 }
@@ -88,17 +90,34 @@ find (GstMemory *root, gsize *offset)
   return export;
 }
 
-gboolean
-gst_vkgdr_ipc_export (
-    GstMemory *memory, vkgdr_server_range *range, GError **error)
+static GstMemory *
+get_root (GstMemory *memory)
 {
-  GstMemory *root = memory->parent ? memory->parent : memory;
+  return memory->parent ? memory->parent : memory;
+}
+
+gboolean
+gst_vkgdr_ipc_is_exported (GstMemory *memory)
+{
+  gsize offset;
+  vkgdr_export *export = find (get_root (memory), &offset);
+
+  if (export)
+    vkgdr_export_unref (export);
+  return export != NULL;
+}
+
+gboolean
+gst_vkgdr_ipc_export (GstMemory *memory, vkgdr_server_range *range,
+    gboolean *is_new, GError **error)
+{
+  GstMemory *root = get_root (memory);
   gsize offset = 0;
   vkgdr_export *export = find (root, &offset);
   Place *place;
 
   if (!export) {
-    place = make_place (root, error);
+    place = make_place (root, is_new, error);
     if (!place)
       return FALSE;
     set_place (root, place);

@@ -16,11 +16,15 @@
 
 G_BEGIN_DECLS
 
-/* Sets @range to the position of @memory in its allocation. The caller owns a
- * reference to the range's memory. Returns FALSE with @error set if @memory
- * cannot be exported. */
-gboolean gst_vkgdr_ipc_export (
-    GstMemory *memory, vkgdr_server_range *range, GError **error);
+/* Whether @memory is exported at present. */
+gboolean gst_vkgdr_ipc_is_exported (GstMemory *memory);
+
+/* Sets @range to the position of @memory in its allocation, and @is_new to TRUE
+ * if the allocation was not exported before. The caller owns a reference to the
+ * range's memory. Returns FALSE with @error set if @memory cannot be
+ * exported. */
+gboolean gst_vkgdr_ipc_export (GstMemory *memory, vkgdr_server_range *range,
+    gboolean *is_new, GError **error);
 
 G_END_DECLS
 

@@ -5,6 +5,9 @@
 
 #include "ipc/frame.h"
 
+#include <gio/gio.h>
+#include <string.h>
+
 #include "frame-wire.h"
 #include "ipc/meta.h"
 
@@ -15,8 +18,8 @@
 
 struct _GstVkgdrIpcOutput {
   GstBuffer *buffer;
-  GstBuffer *room; /* the buffer of a pool whose memory @buffer uses, or NULL */
   GByteArray *metas;
+  gboolean is_new;
   vkgdr_server_frame frame;
   GstVkgdrIpcErrorFunc on_error;
   gpointer user_data;
@@ -39,7 +42,6 @@ gst_vkgdr_ipc_output_free (GstVkgdrIpcOutput *self)
 {
   clear_exports (self);
   gst_buffer_unref (self->buffer);
-  gst_clear_buffer (&self->room);
   g_clear_pointer (&self->metas, g_byte_array_unref);
   g_free (self);
 }
@@ -88,8 +90,8 @@ export_memories (GstVkgdrIpcOutput *self, GError **error)
 
     if (memory->size == 0)
       continue;
-    if (!gst_vkgdr_ipc_export (
-            memory, &self->frame.ranges[self->frame.n_ranges], error))
+    if (!gst_vkgdr_ipc_export (memory,
+            &self->frame.ranges[self->frame.n_ranges], &self->is_new, error))
       return FALSE;
     self->frame.n_ranges++;
   }
@@ -114,47 +116,60 @@ find_range (
   return FALSE;
 }
 
-/* @info was compared with the buffer. An empty buffer has no planes. */
-static void
-describe_planes (GstVkgdrIpcOutput *self, const GstVideoInfo *info)
+static gboolean
+has_default_layout (const GstVideoMeta *meta, const GstVideoInfo *info)
 {
-  const GstVideoMeta *meta = gst_buffer_get_video_meta (self->buffer);
+  return memcmp (meta->offset, info->offset, sizeof (info->offset)) == 0
+         && memcmp (meta->stride, info->stride, sizeof (info->stride)) == 0;
+}
+
+/* @described was compared with @info. An empty buffer has no planes. */
+static gboolean
+describe_planes (GstVkgdrIpcOutput *self, GstBuffer *described,
+    const GstVideoInfo *info, GError **error)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (described);
   vkgdr_server_frame *frame = &self->frame;
   vkgdr_frame_format format;
+  gboolean ok;
   guint i;
 
+  if (frame->n_ranges == 0)
+    return TRUE;
   gst_vkgdr_ipc_format_init (&format, info);
-  for (i = 0; i < format.n_planes; i++) {
-    gsize offset =
-        meta ? meta->offset[i] : GST_VIDEO_INFO_PLANE_OFFSET (info, i);
+  ok = format.n_planes > 0 || !meta || has_default_layout (meta, info);
+  for (i = 0; ok && i < format.n_planes; i++) {
+    vkgdr_server_plane *plane = &frame->planes[i];
 
-    frame->planes[i].stride =
+    plane->stride =
         meta ? meta->stride[i] : GST_VIDEO_INFO_PLANE_STRIDE (info, i);
-    if (!find_range (frame, offset, &frame->planes[i])
-        || !vkgdr_frame_plane_fits (&format.planes[i], frame->planes[i].offset,
-            frame->planes[i].stride,
-            frame->ranges[frame->planes[i].range].size))
-      return;
+    ok = find_range (frame,
+             meta ? meta->offset[i] : GST_VIDEO_INFO_PLANE_OFFSET (info, i),
+             plane)
+         && vkgdr_frame_plane_fits (&format.planes[i], plane->offset,
+             plane->stride, frame->ranges[plane->range].size);
   }
   frame->n_planes = format.n_planes;
+  if (!ok)
+    g_set_error (error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
+        "the layout of a frame of %s cannot be described to other processes: "
+        "a plane must consist of rows that do not overlap, in one memory",
+        GST_VIDEO_INFO_NAME (info));
+  return ok;
 }
 
 static void
-describe (GstVkgdrIpcOutput *self, const GstVkgdrIpcTiming *timing)
+describe (GstVkgdrIpcOutput *self, GstBuffer *described,
+    const GstVkgdrIpcTiming *timing)
 {
   vkgdr_server_frame *frame = &self->frame;
-  GstBuffer *buffer = self->buffer;
 
-  frame->pts = GST_BUFFER_PTS (buffer);
-  frame->dts = GST_BUFFER_DTS (buffer);
-  frame->duration = GST_BUFFER_DURATION (buffer);
-  frame->offset = GST_BUFFER_OFFSET (buffer);
-  frame->offset_end = GST_BUFFER_OFFSET_END (buffer);
-  frame->flags = GST_BUFFER_FLAGS (buffer) & BUFFER_FLAGS;
-  frame->base = timing->base;
+  frame->pts = timing->pts;
+  frame->dts = timing->dts;
+  frame->duration = timing->duration;
   frame->time = timing->time;
-  frame->latency = timing->latency;
-  self->metas = gst_vkgdr_ipc_metas_write (buffer, VKGDR_WIRE_MAX_METAS);
+  frame->flags = GST_BUFFER_FLAGS (described) & BUFFER_FLAGS;
+  self->metas = gst_vkgdr_ipc_metas_write (described, VKGDR_WIRE_MAX_METAS);
   frame->metas = self->metas->data;
   frame->metas_size = self->metas->len;
   frame->check_written = check_written;
@@ -163,24 +178,27 @@ describe (GstVkgdrIpcOutput *self, const GstVkgdrIpcTiming *timing)
 }
 
 GstVkgdrIpcOutput *
-gst_vkgdr_ipc_output_new (GstBuffer *buffer, GstBuffer *room,
+gst_vkgdr_ipc_output_new (GstBuffer *buffer, GstBuffer *described,
     const GstVideoInfo *info, const GstVkgdrIpcTiming *timing,
     GstVkgdrIpcErrorFunc on_error, gpointer user_data, GError **error)
 {
   GstVkgdrIpcOutput *self = g_new0 (GstVkgdrIpcOutput, 1);
 
   self->buffer = buffer;
-  self->room = room;
   self->on_error = on_error;
   self->user_data = user_data;
-  if (!export_memories (self, error)) {
-    gst_vkgdr_ipc_output_free (self);
-    return NULL;
-  }
-  describe (self, timing);
-  if (info)
-    describe_planes (self, info);
-  return self;
+  describe (self, described, timing);
+  if (export_memories (self, error)
+      && (!info || describe_planes (self, described, info, error)))
+    return self;
+  gst_vkgdr_ipc_output_free (self);
+  return NULL;
+}
+
+gboolean
+gst_vkgdr_ipc_output_is_new (GstVkgdrIpcOutput *self)
+{
+  return self->is_new;
 }
 
 vkgdr_server_result

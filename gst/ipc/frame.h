@@ -14,11 +14,10 @@
 
 G_BEGIN_DECLS
 
-/* Times of the server's pipeline. */
+/* Times of a frame. */
 typedef struct {
-  gint64 base; /* monotonic time at which running time was 0; -1: none */
+  GstClockTime pts, dts, duration;
   gint64 time; /* monotonic time at which the frame is due; -1: none */
-  GstClockTime latency;
 } GstVkgdrIpcTiming;
 
 typedef struct _GstVkgdrIpcOutput GstVkgdrIpcOutput;
@@ -27,14 +26,19 @@ typedef struct _GstVkgdrIpcOutput GstVkgdrIpcOutput;
  * written to the device's memory. It is not sent then. */
 typedef void (*GstVkgdrIpcErrorFunc) (gpointer user_data, const GError *error);
 
-/* Takes ownership of @buffer and of @room (nullable). All memory of @buffer
- * must be of type VkgdrMemory. @room is unreferenced after @buffer. @info:
- * (nullable): that of the caps, for raw video. Returns NULL with @error set if
- * the memory cannot be exported. */
-GstVkgdrIpcOutput *gst_vkgdr_ipc_output_new (GstBuffer *buffer, GstBuffer *room,
-    const GstVideoInfo *info, const GstVkgdrIpcTiming *timing,
-    GstVkgdrIpcErrorFunc on_error, gpointer user_data, GError **error);
+/* Takes ownership of @buffer, all memory of which must be of type VkgdrMemory.
+ * @described: a buffer with the same memory, and with the metadata that is
+ * sent. @info: (nullable): that of the caps, for raw video. Returns NULL with
+ * @error set if the memory cannot be exported, or if the frame cannot be
+ * described (G_IO_ERROR_INVALID_DATA). */
+GstVkgdrIpcOutput *gst_vkgdr_ipc_output_new (GstBuffer *buffer,
+    GstBuffer *described, const GstVideoInfo *info,
+    const GstVkgdrIpcTiming *timing, GstVkgdrIpcErrorFunc on_error,
+    gpointer user_data, GError **error);
 void gst_vkgdr_ipc_output_free (GstVkgdrIpcOutput *self);
+
+/* Whether a memory of the frame was exported for it. */
+gboolean gst_vkgdr_ipc_output_is_new (GstVkgdrIpcOutput *self);
 
 /* Sends the frame, which the server then owns if the result is
  * VKGDR_SERVER_SENT. */

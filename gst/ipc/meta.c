@@ -7,7 +7,7 @@
 
 #include "ipc/meta.h"
 
-#include <gst/vkgdr/vkgdr.h>
+#include <gst/video/video.h>
 
 #include "ipc/bytes.h"
 #include "ipc/text.h"
@@ -15,11 +15,10 @@
 #include <string.h>
 
 typedef enum {
-  KIND_VIDEO = 1,
-  KIND_CROP,
-  KIND_CUSTOM,
+  KIND_CUSTOM = 1,
   KIND_SERIALISED, /* serialised by GStreamer */
-  KIND_REFERENCE   /* GstReferenceTimestampMeta */
+  KIND_REFERENCE,  /* GstReferenceTimestampMeta */
+  KIND_OFFSETS     /* the offsets of the buffer, which are no meta */
 } Kind;
 
 /* The maximum number of custom metas that are registered because a server sent
@@ -32,36 +31,6 @@ typedef enum {
 #define EXPECTED_SIZE 128
 
 /* --- writing ------------------------------------------------------------- */
-
-static void
-write_video (GstByteWriter *writer, const GstVideoMeta *meta)
-{
-  guint i;
-
-  gst_vkgdr_ipc_put_u32 (writer, meta->id);
-  gst_vkgdr_ipc_put_u32 (writer, meta->flags);
-  gst_vkgdr_ipc_put_u32 (writer, meta->format);
-  gst_vkgdr_ipc_put_u32 (writer, meta->width);
-  gst_vkgdr_ipc_put_u32 (writer, meta->height);
-  gst_vkgdr_ipc_put_u32 (writer, meta->n_planes);
-  for (i = 0; i < meta->n_planes; i++) {
-    gst_vkgdr_ipc_put_u64 (writer, meta->offset[i]);
-    gst_vkgdr_ipc_put_u32 (writer, meta->stride[i]);
-  }
-  gst_vkgdr_ipc_put_u32 (writer, meta->alignment.padding_top);
-  gst_vkgdr_ipc_put_u32 (writer, meta->alignment.padding_bottom);
-  gst_vkgdr_ipc_put_u32 (writer, meta->alignment.padding_left);
-  gst_vkgdr_ipc_put_u32 (writer, meta->alignment.padding_right);
-}
-
-static void
-write_crop (GstByteWriter *writer, const GstVideoCropMeta *meta)
-{
-  gst_vkgdr_ipc_put_u32 (writer, meta->x);
-  gst_vkgdr_ipc_put_u32 (writer, meta->y);
-  gst_vkgdr_ipc_put_u32 (writer, meta->width);
-  gst_vkgdr_ipc_put_u32 (writer, meta->height);
-}
 
 static gboolean
 write_custom (GstByteWriter *writer, GstCustomMeta *meta)
@@ -92,6 +61,14 @@ write_reference (GstByteWriter *writer, const GstReferenceTimestampMeta *meta)
   return ok;
 }
 
+/* Whether the meta describes the picture. The planes of a frame do that. */
+static gboolean
+is_of_picture (const GstMetaInfo *info)
+{
+  return info->api == GST_VIDEO_META_API_TYPE
+         || info->api == GST_VIDEO_CROP_META_API_TYPE;
+}
+
 static gboolean
 write_serialised (GstByteWriter *writer, const GstMeta *meta)
 {
@@ -115,14 +92,8 @@ write_content (GstByteWriter *writer, GstMeta *meta)
 {
   const GstMetaInfo *info = meta->info;
 
-  if (info->api == GST_VIDEO_META_API_TYPE) {
-    write_video (writer, (GstVideoMeta *) meta);
-    return KIND_VIDEO;
-  }
-  if (info->api == GST_VIDEO_CROP_META_API_TYPE) {
-    write_crop (writer, (GstVideoCropMeta *) meta);
-    return KIND_CROP;
-  }
+  if (is_of_picture (info))
+    return 0;
   if (gst_meta_info_is_custom (info))
     return write_custom (writer, (GstCustomMeta *) meta) ? KIND_CUSTOM : 0;
   if (info->api == GST_REFERENCE_TIMESTAMP_META_API_TYPE)
@@ -132,23 +103,45 @@ write_content (GstByteWriter *writer, GstMeta *meta)
   return write_serialised (writer, meta) ? KIND_SERIALISED : 0;
 }
 
+/* Adds the content of @writer, which it frees, if it has this kind and is not
+ * too large. */
+static gboolean
+put (GByteArray *metas, guint32 kind, GstByteWriter *writer, gsize max)
+{
+  guint size = gst_byte_writer_get_size (writer);
+  const guint32 head[2] = { GUINT32_TO_LE (kind), GUINT32_TO_LE (size) };
+  gboolean ok = kind != 0 && metas->len + sizeof (head) + size <= max;
+
+  if (ok) {
+    g_byte_array_append (metas, (const guint8 *) head, sizeof (head));
+    g_byte_array_append (metas, writer->parent.data, size);
+  }
+  gst_byte_writer_free (writer);
+  return ok;
+}
+
 static void
 write_meta (GByteArray *metas, GstMeta *meta, gsize max)
 {
-  GstByteWriter *content = gst_byte_writer_new_with_size (EXPECTED_SIZE, FALSE);
-  guint32 head[2];
-  guint size;
+  GstByteWriter *writer = gst_byte_writer_new_with_size (EXPECTED_SIZE, FALSE);
+  guint32 kind = write_content (writer, meta);
 
-  head[0] = GUINT32_TO_LE (write_content (content, meta));
-  size = gst_byte_writer_get_size (content);
-  head[1] = GUINT32_TO_LE (size);
-  if (head[0] != 0 && metas->len + sizeof (head) + size <= max) {
-    g_byte_array_append (metas, (const guint8 *) head, sizeof (head));
-    g_byte_array_append (metas, content->parent.data, size);
-  } else {
+  if (!put (metas, kind, writer, max))
     GST_LOG ("%s is left out", g_type_name (meta->info->type));
-  }
-  gst_byte_writer_free (content);
+}
+
+static void
+write_offsets (GByteArray *metas, GstBuffer *buffer, gsize max)
+{
+  GstByteWriter *writer;
+
+  if (!GST_BUFFER_OFFSET_IS_VALID (buffer)
+      && !GST_BUFFER_OFFSET_END_IS_VALID (buffer))
+    return;
+  writer = gst_byte_writer_new_with_size (16, FALSE);
+  gst_vkgdr_ipc_put_u64 (writer, GST_BUFFER_OFFSET (buffer));
+  gst_vkgdr_ipc_put_u64 (writer, GST_BUFFER_OFFSET_END (buffer));
+  put (metas, KIND_OFFSETS, writer, max);
 }
 
 GByteArray *
@@ -158,75 +151,13 @@ gst_vkgdr_ipc_metas_write (GstBuffer *buffer, gsize max)
   gpointer state = NULL;
   GstMeta *meta;
 
+  write_offsets (metas, buffer, max);
   while ((meta = gst_buffer_iterate_meta (buffer, &state)))
     write_meta (metas, meta, max);
   return metas;
 }
 
 /* --- reading ------------------------------------------------------------- */
-
-static gboolean
-read_alignment (GstByteReader *reader, GstVideoAlignment *alignment)
-{
-  gst_video_alignment_reset (alignment);
-  return gst_vkgdr_ipc_get_u32 (reader, &alignment->padding_top)
-         && gst_vkgdr_ipc_get_u32 (reader, &alignment->padding_bottom)
-         && gst_vkgdr_ipc_get_u32 (reader, &alignment->padding_left)
-         && gst_vkgdr_ipc_get_u32 (reader, &alignment->padding_right);
-}
-
-static gboolean
-read_video (GstBuffer *buffer, GstByteReader *reader)
-{
-  guint32 id, flags, format, width, height, n_planes, i;
-  gsize offset[GST_VIDEO_MAX_PLANES] = { 0 };
-  gint stride[GST_VIDEO_MAX_PLANES] = { 0 };
-  GstVideoAlignment alignment;
-  GstVideoMeta *meta;
-  guint64 number;
-
-  if (!gst_vkgdr_ipc_get_u32 (reader, &id)
-      || !gst_vkgdr_ipc_get_u32 (reader, &flags)
-      || !gst_vkgdr_ipc_get_u32 (reader, &format)
-      || !gst_vkgdr_ipc_get_u32 (reader, &width)
-      || !gst_vkgdr_ipc_get_u32 (reader, &height)
-      || !gst_vkgdr_ipc_get_u32 (reader, &n_planes)
-      || n_planes > GST_VIDEO_MAX_PLANES)
-    return FALSE;
-  for (i = 0; i < n_planes; i++) {
-    if (!gst_vkgdr_ipc_get_u64 (reader, &number)
-        || !gst_vkgdr_ipc_get_u32 (reader, (guint32 *) &stride[i]))
-      return FALSE;
-    offset[i] = number;
-  }
-  if (!read_alignment (reader, &alignment))
-    return FALSE;
-  meta = gst_buffer_add_video_meta_full (
-      buffer, flags, format, width, height, n_planes, offset, stride);
-  if (!meta)
-    return FALSE;
-  meta->id = (gint) id;
-  meta->alignment = alignment;
-  return TRUE;
-}
-
-static gboolean
-read_crop (GstBuffer *buffer, GstByteReader *reader)
-{
-  GstVideoCropMeta content, *meta;
-
-  if (!gst_vkgdr_ipc_get_u32 (reader, &content.x)
-      || !gst_vkgdr_ipc_get_u32 (reader, &content.y)
-      || !gst_vkgdr_ipc_get_u32 (reader, &content.width)
-      || !gst_vkgdr_ipc_get_u32 (reader, &content.height))
-    return FALSE;
-  meta = gst_buffer_add_video_crop_meta (buffer);
-  meta->x = content.x;
-  meta->y = content.y;
-  meta->width = content.width;
-  meta->height = content.height;
-  return TRUE;
-}
 
 /* Whether a custom meta of this name can be added. If this process does not
  * know the name, it is registered without tags. */
@@ -307,24 +238,24 @@ read_custom (GstBuffer *buffer, GstByteReader *reader)
 }
 
 #if GST_CHECK_VERSION(1, 24, 0)
-/* Whether GStreamer would parse texts to read the meta. Such metas are sent in
- * another way (KIND_CUSTOM, KIND_REFERENCE). The name of the meta is about
- * eight bytes from the start, and ends with 0. */
+/* Whether the meta must not come in this form: GStreamer would parse texts to
+ * read it (KIND_CUSTOM, KIND_REFERENCE), or it describes the picture. The name
+ * of the meta is about eight bytes from the start, and ends with 0. */
 static gboolean
-has_text (const guint8 *data, guint size)
+is_refused (const guint8 *data, guint size)
 {
   guint start;
 
   for (start = 8; start <= 9 && start < size; start++) {
     gchar *name = g_strndup ((const gchar *) data + start, size - start);
     const GstMetaInfo *info = gst_meta_get_info (name);
-    gboolean is_parsed =
+    gboolean has_kind =
         info
-        && (gst_meta_info_is_custom (info)
+        && (gst_meta_info_is_custom (info) || is_of_picture (info)
             || info->api == GST_REFERENCE_TIMESTAMP_META_API_TYPE);
 
     g_free (name);
-    if (is_parsed)
+    if (has_kind)
       return TRUE;
   }
   return FALSE;
@@ -341,7 +272,7 @@ read_serialised (GstBuffer *buffer, GstByteReader *reader)
 
   if (size == 0 || !gst_byte_reader_get_data (reader, size, &data))
     return FALSE;
-  if (has_text (data, size))
+  if (is_refused (data, size))
     return FALSE;
   if (!gst_meta_deserialize (buffer, data, size, &consumed))
     GST_LOG ("a meta is not known here");
@@ -377,99 +308,31 @@ read_reference (GstBuffer *buffer, GstByteReader *reader)
 }
 
 static gboolean
+read_offsets (GstBuffer *buffer, GstByteReader *reader)
+{
+  return gst_vkgdr_ipc_get_u64 (reader, &GST_BUFFER_OFFSET (buffer))
+         && gst_vkgdr_ipc_get_u64 (reader, &GST_BUFFER_OFFSET_END (buffer));
+}
+
+static gboolean
 read_content (GstBuffer *buffer, guint32 kind, GstByteReader *content)
 {
   switch (kind) {
-  case KIND_VIDEO:
-    return read_video (buffer, content);
-  case KIND_CROP:
-    return read_crop (buffer, content);
   case KIND_CUSTOM:
     return read_custom (buffer, content);
   case KIND_SERIALISED:
     return read_serialised (buffer, content);
   case KIND_REFERENCE:
     return read_reference (buffer, content);
+  case KIND_OFFSETS:
+    return read_offsets (buffer, content);
   default:
     return TRUE;
   }
 }
 
-/* Sets @info to the format of @meta. Returns FALSE if there is no such format:
- * the number comes from another process. */
-static gboolean
-get_own_info (const GstVideoMeta *meta, GstVideoInfo *info)
-{
-  GEnumClass *formats = g_type_class_ref (GST_TYPE_VIDEO_FORMAT);
-  gboolean exists = g_enum_get_value (formats, meta->format) != NULL;
-
-  g_type_class_unref (formats);
-  return exists && meta->width > 0 && meta->height > 0
-         && gst_video_info_set_interlaced_format (info, meta->format,
-             GST_VIDEO_INFO_INTERLACE_MODE (info), meta->width, meta->height);
-}
-
-/* This is called after all metas were read, because a serialised one may be a
- * GstVideoMeta, too. If the caps are not raw video, they name no format. */
-static gboolean
-check_video_metas (GstBuffer *buffer, const GstVideoInfo *info)
-{
-  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
-  GstVideoInfo own = *info;
-
-  if (!meta || gst_buffer_get_size (buffer) == 0)
-    return TRUE;
-  if (GST_VIDEO_INFO_FORMAT (info) != GST_VIDEO_FORMAT_UNKNOWN)
-    return gst_vkgdr_buffer_check_video (buffer, info, NULL);
-  return get_own_info (meta, &own)
-         && gst_vkgdr_buffer_check_video (buffer, &own, NULL);
-}
-
-/* The size of a picture. */
-typedef struct {
-  guint width, height;
-} Size;
-
-static gboolean
-is_crop_inside (const GstVideoCropMeta *crop, const Size *picture)
-{
-  return crop->x <= picture->width && crop->y <= picture->height
-         && crop->width <= picture->width - crop->x
-         && crop->height <= picture->height - crop->y;
-}
-
-static gboolean
-remove_crop_outside (GstBuffer *buffer, GstMeta **meta, gpointer user_data)
-{
-  const Size *picture = user_data;
-
-  if ((*meta)->info->api == GST_VIDEO_CROP_META_API_TYPE
-      && !is_crop_inside ((GstVideoCropMeta *) *meta, picture)) {
-    GST_LOG ("a crop meta is not in the picture");
-    *meta = NULL;
-  }
-  return TRUE;
-}
-
-/* Elements do not check a crop meta, either. So this function removes a crop
- * that is not in the picture. Without a GstVideoMeta, the picture has the size
- * of the caps. */
-static void
-remove_crops_outside (GstBuffer *buffer, const GstVideoInfo *info)
-{
-  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
-  Size picture = { GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info) };
-
-  if (meta) {
-    picture.width = meta->width;
-    picture.height = meta->height;
-  }
-  gst_buffer_foreach_meta (buffer, remove_crop_outside, &picture);
-}
-
 gboolean
-gst_vkgdr_ipc_metas_read (
-    GstBuffer *buffer, const GstVideoInfo *info, GstByteReader *reader)
+gst_vkgdr_ipc_metas_read (GstBuffer *buffer, GstByteReader *reader)
 {
   while (gst_byte_reader_get_remaining (reader) > 0) {
     GstByteReader content;
@@ -481,6 +344,5 @@ gst_vkgdr_ipc_metas_read (
         || !read_content (buffer, kind, &content))
       return FALSE;
   }
-  remove_crops_outside (buffer, info);
-  return check_video_metas (buffer, info);
+  return TRUE;
 }

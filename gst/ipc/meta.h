@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ipc/meta.h: the metas of a buffer as bytes
+ * ipc/meta.h: the metas and the offsets of a buffer as bytes
  *
- * GstVideoMeta, GstVideoCropMeta and custom metas are written in the same way
- * with all versions of GStreamer. Other metas are written from GStreamer 1.24
- * on, if they can be serialised. A reader skips metas that it does not know.
+ * Custom metas and reference timestamps are written in the same way with all
+ * versions of GStreamer. Other metas are written from GStreamer 1.24 on, if
+ * they can be serialised. A GstVideoMeta is never written: the planes of a
+ * frame describe its picture. A reader skips metas that it does not know.
  */
 
 #ifndef __GST_VKGDR_IPC_META_H__
@@ -12,7 +13,6 @@
 
 #include <gst/base/gstbytereader.h>
 #include <gst/gst.h>
-#include <gst/video/video.h>
 
 G_BEGIN_DECLS
 
@@ -21,10 +21,8 @@ G_BEGIN_DECLS
 GByteArray *gst_vkgdr_ipc_metas_write (GstBuffer *buffer, gsize max);
 
 /* Adds the metas in the rest of @reader to @buffer. Returns FALSE if the bytes
- * are not valid, or if a plane of a GstVideoMeta is not in @buffer. @info is
- * that of the buffer's caps, or an empty one if they are not raw video. */
-gboolean gst_vkgdr_ipc_metas_read (
-    GstBuffer *buffer, const GstVideoInfo *info, GstByteReader *reader);
+ * are not valid. */
+gboolean gst_vkgdr_ipc_metas_read (GstBuffer *buffer, GstByteReader *reader);
 
 G_END_DECLS
 

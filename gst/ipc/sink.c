@@ -32,10 +32,8 @@
  * frames that were not sent yet; the next frame has the flag DISCONT.
  *
  * The property `stats` has the fields `frames` (received), `frames-copied`,
- * `bytes-copied`, `clients` (at present, uint), `frames-sent` and `frames-lost`
- * (of all clients together), `frames-dropped` (before they were written,
- * because the device is too slow) and `clients-refused`; all fields except
- * `clients` are uint64.
+ * `bytes-copied`, and `frames-sent` and `frames-lost` (of all clients
+ * together), all uint64.
  *
  * The socket can be used by processes of the same user alone, unless
  * #GstVkgdrIpcSink:allowed-peers says otherwise. A client can read all memory
@@ -56,6 +54,7 @@
 #include <gst/vkgdr/vkgdr.h>
 #include <string.h>
 
+#include "frame-wire.h"
 #include "gstvkgdrelements.h"
 #include "ipc/copy.h"
 #include "ipc/endpoint.h"
@@ -73,13 +72,17 @@ G_DECLARE_FINAL_TYPE (
 /* The number of scopes of tags, which are indices of arrays. */
 #define N_SCOPES (GST_TAG_SCOPE_GLOBAL + 1)
 
+/* What happens to a frame if a client has max_buffers frames. The values are
+ * those of the property `leaky` of GStreamer's queue. */
+typedef enum { LEAKY_NO = 0, LEAKY_DOWNSTREAM = 2 } Leaky;
+
 struct _GstVkgdrIpcSink {
   GstBaseSink parent;
 
   GstVkgdrIpcEndpoint endpoint;
 
   /* Properties, protected by the object lock. */
-  vkgdr_server_leaky leaky;
+  Leaky leaky;
   guint max_buffers;
   gboolean wait_for_connection;
   GstVkgdrAccess access;
@@ -90,7 +93,9 @@ struct _GstVkgdrIpcSink {
   GstVkgdrIpcCopier *copier;
   /* All tags of the stream, for each scope. NULL before the first ones. */
   GstTagList *tags[N_SCOPES];
-  GstVideoInfo info; /* of the caps; empty if they are not raw video */
+  GstVideoInfo info;    /* of the caps; empty if they are not raw video */
+  GstClockTime latency; /* that was sent */
+  guint n_new; /* frames in a row in memory that was not exported before */
 
   /* Statistics, protected by the object lock. */
   guint64 frames;
@@ -112,8 +117,10 @@ enum {
  * frame that is displayed, one that is processed and two that are queued. */
 #define DEFAULT_MAX_BUFFERS 4
 
-/* The maximum size of caps and of tags in bytes. */
-#define MAX_CONTENT (16 * 1024 * 1024)
+/* After this number of frames in a row that are in memory of their own, frames
+ * are copied. Otherwise each frame would be exported by this process, and
+ * imported by each client. A pool rarely has so many allocations. */
+#define MAX_NEW 64
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
@@ -133,10 +140,9 @@ leaky_get_type (void)
 {
   static gsize type = 0;
   static const GEnumValue values[] = {
-    { VKGDR_SERVER_LEAKY_NO, "Upstream waits for the client", "no" },
-    { VKGDR_SERVER_LEAKY_UPSTREAM, "The client loses new frames", "upstream" },
-    { VKGDR_SERVER_LEAKY_DOWNSTREAM,
-        "The client loses the oldest queued frames", "downstream" },
+    { LEAKY_NO, "Upstream waits for the client", "no" },
+    { LEAKY_DOWNSTREAM, "The client loses the oldest queued frames",
+        "downstream" },
     { 0, NULL, NULL },
   };
 
@@ -157,6 +163,18 @@ ref_server (GstVkgdrIpcSink *self)
   server = self->server ? vkgdr_server_ref (self->server) : NULL;
   GST_OBJECT_UNLOCK (self);
   return server;
+}
+
+/* Returns FALSE if there is no server, or if the bytes are too many. */
+static gboolean
+set_state (GstVkgdrIpcSink *self, vkgdr_frames_state state, gconstpointer data,
+    gsize size)
+{
+  vkgdr_server *server = ref_server (self);
+  gboolean ok = server && vkgdr_server_set_state (server, state, data, size);
+
+  g_clear_pointer (&server, vkgdr_server_unref);
+  return ok;
 }
 
 /* --- allocation ---------------------------------------------------------- */
@@ -212,9 +230,7 @@ gst_vkgdr_ipc_sink_propose_allocation (GstBaseSink *sink, GstQuery *query)
 
 /* --- frames -------------------------------------------------------------- */
 
-/* Returns the monotonic time at which the running time was 0, or -1. Clients
- * need it to convert running times, because their pipelines were started at
- * other times. */
+/* Returns the monotonic time at which the running time was 0, or -1. */
 static gint64
 get_base (GstVkgdrIpcSink *self)
 {
@@ -276,45 +292,68 @@ on_output_error (gpointer user_data, const GError *error)
       ("a frame could not be written to the device's memory"));
 }
 
-/* Returns the monotonic time at which @buffer is due, or -1. */
-static gint64
-get_time (GstVkgdrIpcSink *self, GstBuffer *buffer, gint64 base)
+/* Returns the time of @buffer at which a sink shows it. A reverse segment
+ * begins with the end of its last frame. */
+static GstClockTime
+get_running_time (const GstSegment *segment, GstBuffer *buffer)
 {
-  const GstSegment *segment = &GST_BASE_SINK (self)->segment;
-  guint64 running_time = GST_CLOCK_TIME_NONE;
+  GstClockTime time = GST_BUFFER_PTS (buffer);
 
-  if (base >= 0 && segment->format == GST_FORMAT_TIME)
-    running_time = gst_segment_to_running_time (
-        segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
-  return GST_CLOCK_TIME_IS_VALID (running_time) ? base + (gint64) running_time
-                                                : -1;
+  if (segment->format != GST_FORMAT_TIME || !GST_CLOCK_TIME_IS_VALID (time))
+    return GST_CLOCK_TIME_NONE;
+  if (segment->rate < 0 && GST_BUFFER_DURATION_IS_VALID (buffer))
+    time += GST_BUFFER_DURATION (buffer);
+  if (segment->rate < 0 && time > segment->stop)
+    time = segment->stop;
+  return gst_segment_to_running_time (segment, GST_FORMAT_TIME, time);
 }
 
-/* Takes ownership of @frame and @room. */
-static GstVkgdrIpcOutput *
-new_output (
-    GstVkgdrIpcSink *self, GstBuffer *frame, GstBuffer *room, GError **error)
+/* Clients get a reverse segment as one that goes forward (send_segment ()), in
+ * which a timestamp is the running time. */
+static void
+get_timing (GstVkgdrIpcSink *self, GstBuffer *buffer, GstVkgdrIpcTiming *timing)
 {
+  const GstSegment *segment = &GST_BASE_SINK (self)->segment;
+  GstClockTime running_time = get_running_time (segment, buffer);
   gint64 base = get_base (self);
-  GstVkgdrIpcTiming timing = { base, get_time (self, frame, base),
-    gst_base_sink_get_latency (GST_BASE_SINK (self)) };
+
+  timing->pts = GST_BUFFER_PTS (buffer);
+  timing->dts = GST_BUFFER_DTS (buffer);
+  timing->duration = GST_BUFFER_DURATION (buffer);
+  timing->time = base >= 0 && GST_CLOCK_TIME_IS_VALID (running_time)
+                     ? base + (gint64) running_time
+                     : -1;
+  if (segment->format == GST_FORMAT_TIME && segment->rate < 0) {
+    timing->pts = running_time;
+    timing->dts = GST_CLOCK_TIME_NONE;
+    if (GST_CLOCK_TIME_IS_VALID (timing->duration))
+      timing->duration /= -segment->rate;
+  }
+}
+
+/* Takes ownership of @frame. @described: see gst_vkgdr_ipc_output_new () */
+static GstVkgdrIpcOutput *
+new_output (GstVkgdrIpcSink *self, GstBuffer *frame, GstBuffer *described,
+    GError **error)
+{
+  GstVkgdrIpcTiming timing;
   gboolean is_video =
       GST_VIDEO_INFO_FORMAT (&self->info) != GST_VIDEO_FORMAT_UNKNOWN;
 
+  get_timing (self, described, &timing);
   if (publish (frame, error))
-    return gst_vkgdr_ipc_output_new (frame, room, is_video ? &self->info : NULL,
-        &timing, on_output_error, self, error);
+    return gst_vkgdr_ipc_output_new (frame, described,
+        is_video ? &self->info : NULL, &timing, on_output_error, self, error);
   gst_buffer_unref (frame);
-  gst_clear_buffer (&room);
   return NULL;
 }
 
 static GstVkgdrIpcOutput *
-copy_to_output (GstVkgdrIpcSink *self, GstBuffer *buffer, GError **error)
+copy_to_output (GstVkgdrIpcSink *self, GstBuffer *buffer, GstBuffer *described,
+    GError **error)
 {
-  GstBuffer *room = NULL;
   GstBuffer *copy =
-      gst_vkgdr_ipc_copier_copy (self->copier, buffer, &room, error);
+      gst_vkgdr_ipc_copier_copy (self->copier, buffer, described, error);
 
   if (!copy)
     return NULL;
@@ -322,19 +361,45 @@ copy_to_output (GstVkgdrIpcSink *self, GstBuffer *buffer, GError **error)
   self->frames_copied++;
   self->bytes_copied += gst_buffer_get_size (copy);
   GST_OBJECT_UNLOCK (self);
-  return new_output (self, copy, room, error);
+  return new_output (self, copy, described, error);
+}
+
+/* Whether @buffer can be sent without a copy, as far as that can be said before
+ * it is exported. */
+static gboolean
+can_be_sent (GstVkgdrIpcSink *self, GstBuffer *buffer)
+{
+  guint i, n = gst_buffer_n_memory (buffer);
+
+  if (!gst_is_vkgdr_buffer_of (
+          buffer, gst_vkgdr_ipc_endpoint_get_context (&self->endpoint)))
+    return FALSE;
+  for (i = 0; self->n_new >= MAX_NEW && i < n; i++)
+    if (!gst_vkgdr_ipc_is_exported (gst_buffer_peek_memory (buffer, i)))
+      return FALSE;
+  return TRUE;
 }
 
 /* Copies @buffer if its memory cannot be exported. */
 static GstVkgdrIpcOutput *
-make_output (GstVkgdrIpcSink *self, GstBuffer *buffer, GError **error)
+make_output (GstVkgdrIpcSink *self, GstBuffer *buffer, GstBuffer *described,
+    GError **error)
 {
   GstVkgdrIpcOutput *output = NULL;
+  GError *own = NULL;
 
-  if (gst_is_vkgdr_buffer_of (
-          buffer, gst_vkgdr_ipc_endpoint_get_context (&self->endpoint)))
-    output = new_output (self, gst_buffer_ref (buffer), NULL, NULL);
-  return output ? output : copy_to_output (self, buffer, error);
+  if (can_be_sent (self, buffer))
+    output = new_output (self, gst_buffer_ref (buffer), described, &own);
+  if (g_error_matches (own, G_IO_ERROR, G_IO_ERROR_INVALID_DATA)) {
+    g_propagate_error (error, own);
+    return NULL;
+  }
+  g_clear_error (&own);
+  if (output && !gst_vkgdr_ipc_output_is_new (output))
+    self->n_new = 0;
+  else if (output)
+    self->n_new++;
+  return output ? output : copy_to_output (self, buffer, described, error);
 }
 
 /* Takes ownership of @output. */
@@ -362,19 +427,49 @@ send_output (GstVkgdrIpcSink *self, GstVkgdrIpcOutput *output)
   return flow;
 }
 
-/* A buffer without memory has no picture, and is sent as it is. */
-static gboolean
-check_frame (GstVkgdrIpcSink *self, GstBuffer *buffer)
+/* Returns a buffer with the memory of @buffer, and with the metadata of what is
+ * visible of it, or NULL with @error set if it cannot be used. A buffer without
+ * memory has no picture, and is sent as it is. */
+static GstBuffer *
+describe (GstVkgdrIpcSink *self, GstBuffer *buffer, GError **error)
 {
-  GError *error = NULL;
-
   if (GST_VIDEO_INFO_FORMAT (&self->info) == GST_VIDEO_FORMAT_UNKNOWN
-      || gst_buffer_get_size (buffer) == 0
-      || gst_vkgdr_buffer_check_video (buffer, &self->info, &error))
-    return TRUE;
-  gst_vkgdr_element_post_dropped (GST_ELEMENT (self), error);
+      || gst_buffer_get_size (buffer) == 0)
+    return gst_buffer_ref (buffer);
+  if (!gst_vkgdr_buffer_check_video (buffer, &self->info, error))
+    return NULL;
+  return gst_vkgdr_buffer_apply_crop (gst_buffer_ref (buffer), error);
+}
+
+/* Sends the latency before the next frame, if it has changed. */
+static void
+update_latency (GstVkgdrIpcSink *self)
+{
+  GstClockTime latency = gst_base_sink_get_latency (GST_BASE_SINK (self));
+  guint64 bytes = GUINT64_TO_LE (latency);
+
+  if (latency != self->latency)
+    set_state (self, VKGDR_FRAMES_LATENCY, &bytes, sizeof (bytes));
+  self->latency = latency;
+}
+
+/* A frame that cannot be described is dropped. Takes ownership of @error. */
+static GstFlowReturn
+handle_error (GstVkgdrIpcSink *self, gboolean is_described, GError *error)
+{
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  if (!is_described
+      || g_error_matches (error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA)) {
+    gst_vkgdr_element_post_dropped (GST_ELEMENT (self), error);
+  } else {
+    error = explain_export_error (self, error);
+    GST_ELEMENT_ERROR (self, RESOURCE, WRITE, ("%s", error->message),
+        ("the frame cannot be given to other processes"));
+    flow = GST_FLOW_ERROR;
+  }
   g_error_free (error);
-  return FALSE;
+  return flow;
 }
 
 static GstFlowReturn
@@ -382,61 +477,42 @@ gst_vkgdr_ipc_sink_render (GstBaseSink *sink, GstBuffer *buffer)
 {
   GstVkgdrIpcSink *self = GST_VKGDR_IPC_SINK (sink);
   GError *error = NULL;
-  GstVkgdrIpcOutput *output;
+  GstBuffer *ours = gst_vkgdr_ipc_copier_wrap (self->copier, buffer, &error);
+  GstBuffer *described = ours ? describe (self, ours, &error) : NULL;
+  GstVkgdrIpcOutput *output =
+      described ? make_output (self, ours, described, &error) : NULL;
+  gboolean is_described = described || !ours;
 
-  if (!check_frame (self, buffer))
-    return GST_FLOW_OK;
-  output = make_output (self, buffer, &error);
-
-  if (!output) {
-    error = explain_export_error (self, error);
-    GST_ELEMENT_ERROR (self, RESOURCE, WRITE, ("%s", error->message),
-        ("the frame cannot be given to other processes"));
-    g_error_free (error);
-    return GST_FLOW_ERROR;
-  }
+  gst_clear_buffer (&described);
+  gst_clear_buffer (&ours);
+  if (!output)
+    return handle_error (self, is_described, error);
   GST_OBJECT_LOCK (self);
   self->frames++;
   GST_OBJECT_UNLOCK (self);
+  update_latency (self);
   return send_output (self, output);
 }
 
 /* --- events -------------------------------------------------------------- */
 
-/* Returns FALSE if there is no server, or if the bytes are too many. */
-static gboolean
-set_state (GstVkgdrIpcSink *self, vkgdr_frames_state state, gconstpointer data,
-    gsize size)
-{
-  vkgdr_server *server = ref_server (self);
-  gboolean ok = server && vkgdr_server_set_state (server, state, data, size);
-
-  g_clear_pointer (&server, vkgdr_server_unref);
-  return ok;
-}
-
-/* Replaces all tags of the scope of @tags (transfer full). Returns FALSE, and
- * changes nothing, if the tags are too large for a message. */
+/* Replaces all tags of the scope of @tags (transfer full). Returns whether all
+ * are sent. */
 static gboolean
 set_tags (GstVkgdrIpcSink *self, GstTagList *tags)
 {
   GstTagScope scope = gst_tag_list_get_scope (tags);
-  GByteArray *bytes = gst_vkgdr_ipc_tags_write (tags, MAX_CONTENT);
-  gboolean ok = FALSE;
+  gboolean are_complete;
+  GByteArray *bytes =
+      gst_vkgdr_ipc_tags_write (tags, VKGDR_WIRE_MAX_CONTENT, &are_complete);
 
-  if (bytes) {
-    /* An empty list is sent, too. */
-    ok = set_state (self,
-        scope == GST_TAG_SCOPE_GLOBAL ? VKGDR_FRAMES_GLOBAL_TAGS
-                                      : VKGDR_FRAMES_STREAM_TAGS,
-        bytes->len > 0 ? (gconstpointer) bytes->data : "", bytes->len);
-    g_byte_array_unref (bytes);
-  }
-  if (ok)
-    gst_tag_list_take (&self->tags[scope], tags);
-  else
-    gst_tag_list_unref (tags);
-  return ok;
+  set_state (self,
+      scope == GST_TAG_SCOPE_GLOBAL ? VKGDR_FRAMES_GLOBAL_TAGS
+                                    : VKGDR_FRAMES_STREAM_TAGS,
+      bytes->data, bytes->len);
+  g_byte_array_unref (bytes);
+  gst_tag_list_take (&self->tags[scope], tags);
+  return are_complete;
 }
 
 /* An event may have only some of the tags. A client that connects later needs
@@ -453,8 +529,9 @@ send_tags (GstVkgdrIpcSink *self, GstEvent *event)
   gst_tag_list_set_scope (all, scope);
   if (!set_tags (self, all))
     GST_ELEMENT_WARNING (self, STREAM, ENCODE,
-        ("Tags of more than %u MiB are not sent to other processes.",
-            MAX_CONTENT >> 20),
+        ("Some tags are not sent to other processes: all tags of a scope may "
+         "have %u KiB, and pictures are left out first.",
+            VKGDR_WIRE_MAX_CONTENT >> 10),
         (NULL));
 }
 
@@ -476,14 +553,20 @@ drop_tags (GstVkgdrIpcSink *self)
   }
 }
 
+/* Clients get a live stream. Flags such as that of a segment seek are for this
+ * pipeline alone, and a reverse segment becomes one that goes forward. */
 static void
 send_segment (GstVkgdrIpcSink *self, GstEvent *event)
 {
-  const GstSegment *segment;
+  const GstSegment *theirs;
+  GstSegment segment;
   GByteArray *bytes;
 
-  gst_event_parse_segment (event, &segment);
-  bytes = gst_vkgdr_ipc_segment_write (segment);
+  gst_event_parse_segment (event, &theirs);
+  segment = *theirs;
+  if (segment.rate < 0)
+    gst_segment_init (&segment, segment.format);
+  bytes = gst_vkgdr_ipc_segment_write (&segment);
   set_state (self, VKGDR_FRAMES_SEGMENT, bytes->data, bytes->len);
   g_byte_array_unref (bytes);
 }
@@ -530,15 +613,13 @@ gst_vkgdr_ipc_sink_event (GstBaseSink *sink, GstEvent *event)
 static gboolean
 set_format (GstVkgdrIpcSink *self)
 {
-  vkgdr_server *server = ref_server (self);
-  vkgdr_frame_format format = { .name = "" };
-  gboolean ok;
+  vkgdr_frame_format format;
 
-  if (GST_VIDEO_INFO_FORMAT (&self->info) != GST_VIDEO_FORMAT_UNKNOWN)
-    gst_vkgdr_ipc_format_init (&format, &self->info);
-  ok = server && vkgdr_server_set_format (server, &format);
-  g_clear_pointer (&server, vkgdr_server_unref);
-  return ok;
+  if (GST_VIDEO_INFO_FORMAT (&self->info) == GST_VIDEO_FORMAT_UNKNOWN)
+    return set_state (self, VKGDR_FRAMES_FORMAT, NULL, 0);
+  gst_vkgdr_ipc_format_init (&format, &self->info);
+  return vkgdr_frame_format_is_valid (&format)
+         && set_state (self, VKGDR_FRAMES_FORMAT, &format, sizeof (format));
 }
 
 static gboolean
@@ -550,17 +631,17 @@ gst_vkgdr_ipc_sink_set_caps (GstBaseSink *sink, GstCaps *caps)
                 && set_state (self, VKGDR_FRAMES_CAPS, text, strlen (text));
 
   g_free (text);
-  if (!ok) {
-    GST_ELEMENT_ERROR (self, STREAM, FORMAT,
-        ("The caps cannot be sent to other processes: they have more than %u "
-         "MiB, or too many names or brackets.",
-            MAX_CONTENT >> 20),
-        (NULL));
-    return FALSE;
-  }
   if (!gst_vkgdr_caps_get_video_info (caps, &self->info))
     gst_video_info_init (&self->info);
-  return set_format (self);
+  if (ok && set_format (self))
+    return TRUE;
+  GST_ELEMENT_ERROR (self, STREAM, FORMAT,
+      ("The caps cannot be sent to other processes: they have more than %u "
+       "KiB, too many names or brackets, or pictures of more than %u pixels in "
+       "a direction.",
+          VKGDR_WIRE_MAX_CONTENT >> 10, VKGDR_FRAME_MAX_SIZE),
+      (NULL));
+  return FALSE;
 }
 
 static gboolean
@@ -590,7 +671,7 @@ new_server (GstVkgdrIpcSink *self, GError **error)
   vkgdr_server *server;
 
   GST_OBJECT_LOCK (self);
-  params.leaky = self->leaky;
+  params.is_leaky = self->leaky == LEAKY_DOWNSTREAM;
   params.max_buffers = self->max_buffers;
   params.waits_for_client = self->wait_for_connection;
   GST_OBJECT_UNLOCK (self);
@@ -664,6 +745,8 @@ start (GstVkgdrIpcSink *self)
   if (!gst_vkgdr_ipc_endpoint_open (&self->endpoint))
     return FALSE;
   gst_video_info_init (&self->info);
+  self->latency = 0;
+  self->n_new = 0;
   if (open_all (self, &error))
     return TRUE;
   GST_ELEMENT_ERROR (
@@ -738,11 +821,8 @@ get_stats (GstVkgdrIpcSink *self)
   get_figures_locked (self, &figures);
   stats = gst_structure_new ("stats", "frames", G_TYPE_UINT64, self->frames,
       "frames-copied", G_TYPE_UINT64, self->frames_copied, "bytes-copied",
-      G_TYPE_UINT64, self->bytes_copied, "clients", G_TYPE_UINT,
-      figures.clients, "frames-sent", G_TYPE_UINT64, figures.sent,
-      "frames-lost", G_TYPE_UINT64, figures.lost, "frames-dropped",
-      G_TYPE_UINT64, figures.dropped, "clients-refused", G_TYPE_UINT64,
-      figures.refused, NULL);
+      G_TYPE_UINT64, self->bytes_copied, "frames-sent", G_TYPE_UINT64,
+      figures.sent, "frames-lost", G_TYPE_UINT64, figures.lost, NULL);
   GST_OBJECT_UNLOCK (self);
   return stats;
 }
@@ -863,17 +943,17 @@ install_properties (GObjectClass *klass)
    *
    * What happens to frames when a client has #GstVkgdrIpcSink:max-buffers of
    * them. `downstream`: one frame waits for the client, always the newest one;
-   * older ones are lost. `upstream`: new frames are lost. `no`: upstream waits
-   * until the client gives a frame back or is gone. Other clients still get the
-   * frames that one client loses. At EOS, and when the element stops, the
-   * frames that wait are sent in any case.
+   * older ones are lost. `no`: upstream waits until the client gives a frame
+   * back or is gone. Other clients still get the frames that one client loses.
+   * At EOS, and when the element stops, the frame that waits has two seconds
+   * left.
    *
    * Since: 0.2
    */
   g_object_class_install_property (klass, PROP_LEAKY,
       g_param_spec_enum ("leaky", "Leaky",
           "What happens to new frames if a client is too slow",
-          GST_TYPE_VKGDR_IPC_LEAKY, VKGDR_SERVER_LEAKY_DOWNSTREAM,
+          GST_TYPE_VKGDR_IPC_LEAKY, LEAKY_DOWNSTREAM,
           GST_VKGDR_IPC_PROP_FLAGS));
   /**
    * GstVkgdrIpcSink:max-buffers:
@@ -964,7 +1044,7 @@ static void
 gst_vkgdr_ipc_sink_init (GstVkgdrIpcSink *self)
 {
   gst_vkgdr_ipc_endpoint_init (&self->endpoint, GST_ELEMENT (self));
-  self->leaky = VKGDR_SERVER_LEAKY_DOWNSTREAM;
+  self->leaky = LEAKY_DOWNSTREAM;
   self->max_buffers = DEFAULT_MAX_BUFFERS;
   /* Otherwise the sink would keep the last frame, and the pool could not
    * recycle it. */

@@ -19,8 +19,9 @@
  * takes `memory:VkgdrMemory`, the caps have this feature; otherwise they are
  * those of system memory, and mapping a frame transfers it to the CPU. A frame
  * goes back to the other process when its memory was freed and the device has
- * finished with it. A client may keep #GstVkgdrIpcSink:max-buffers frames at a
- * time, and gets no more frames until it frees one of them.
+ * finished with it. A client may have #GstVkgdrIpcSink:max-buffers frames at a
+ * time. If downstream keeps all but one of them, further frames are copied, and
+ * go back at once; the first time, the element posts a warning.
  *
  * Segments and timestamps are those of the other pipeline; its running time is
  * shifted by the difference between the times at which the pipelines were
@@ -53,6 +54,7 @@
 
 #include "gstvkgdrelements.h"
 #include "ipc/buffer.h"
+#include "ipc/copy.h"
 #include "ipc/endpoint.h"
 #include "ipc/format.h"
 #include "ipc/tags.h"
@@ -85,15 +87,13 @@ struct _GstVkgdrIpcSrc {
 
   /* Used by the streaming thread. */
   guint64 serials[VKGDR_FRAMES_N_STATES]; /* of what was applied */
-  guint64 format_serial;
+  GstVkgdrIpcCopier *copier;              /* or NULL: nothing was copied yet */
   GstVideoInfo info;     /* of the caps; empty if they are not raw video */
   GstCaps *caps;         /* of the server, or NULL */
   gboolean needs_caps;   /* caps have to be pushed before the next frame */
   gboolean needs_offset; /* a segment arrived, but no frame after it */
   GstSegment segment;
   gboolean follows_clock; /* the timestamps come from a clock */
-  gint64 base;            /* of the last frame */
-  GstClockTime base_time; /* of this pipeline at the last frame */
 
   /* Statistics, protected by the object lock. */
   guint64 frames;
@@ -110,12 +110,21 @@ enum {
 /* In seconds. Long enough to start the other process by hand. */
 #define DEFAULT_CONNECTION_TIMEOUT 5
 
-/* Nanoseconds between two attempts to connect. */
-#define CONNECTION_INTERVAL (20 * GST_MSECOND)
+/* Nanoseconds between the first two attempts to connect, and between later
+ * ones. */
+#define FIRST_PAUSE (10 * GST_MSECOND)
+#define LAST_PAUSE GST_SECOND
 
 /* The maximum delay of a live frame in nanoseconds, in addition to the latency.
  * On a busy machine, both processes may have to wait for a processor. */
 #define LATENESS (250 * GST_MSECOND)
+
+/* Nanoseconds. A live frame is not due later than this. */
+#define EARLINESS (GST_SECOND * 60 * 60)
+
+/* Nanoseconds. A frame that is due later than this after now is refused,
+ * because a sink would wait for it. */
+#define MAX_WAIT (GST_SECOND * 60 * 60 * 24 * 365)
 
 /* Nanoseconds. A smaller change of the difference between the running times of
  * the pipelines is ignored, because conversions from clocks that are not
@@ -173,19 +182,41 @@ apply_caps (GstVkgdrIpcSrc *self, const GstCaps *caps)
   return ok;
 }
 
-/* Returns the running time of this pipeline when that of the server's pipeline
- * is 0. */
-static GstClockTimeDiff
-get_difference (GstVkgdrIpcSrc *self, gint64 base)
+static gboolean
+set_invalid (GError **error, const gchar *what)
+{
+  g_set_error (error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
+      "the server has sent %s that this client cannot use", what);
+  return FALSE;
+}
+
+/* Returns the running time of @frame in the server's pipeline, or
+ * GST_CLOCK_TIME_NONE. */
+static GstClockTime
+get_running_time (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame)
+{
+  if (self->segment.format != GST_FORMAT_TIME)
+    return GST_CLOCK_TIME_NONE;
+  return gst_segment_to_running_time (
+      &self->segment, GST_FORMAT_TIME, frame->pts);
+}
+
+/* Sets @shift to the running time of this pipeline when that of the server's
+ * pipeline is 0. Returns FALSE if it is not known. */
+static gboolean
+get_clock_shift (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame,
+    GstClockTime running_time, GstClockTimeDiff *shift)
 {
   GstClock *clock = gst_element_get_clock (GST_ELEMENT (self));
-  GstClockTime time = gst_element_get_base_time (GST_ELEMENT (self));
-  GstClockTimeDiff difference = 0;
+  gboolean is_known =
+      clock && frame->time >= 0 && GST_CLOCK_TIME_IS_VALID (running_time);
 
-  if (clock && base >= 0)
-    difference = base - gst_vkgdr_ipc_monotonic (clock, time);
+  if (is_known)
+    *shift = frame->time - (GstClockTimeDiff) running_time
+             - gst_vkgdr_ipc_monotonic (
+                 clock, gst_element_get_base_time (GST_ELEMENT (self)));
   gst_clear_object (&clock);
-  return difference;
+  return is_known;
 }
 
 /* gst_base_src_set_format () must be called before the element starts, but the
@@ -205,32 +236,23 @@ set_format (GstVkgdrIpcSrc *self, GstFormat format)
  * this pipeline. @running_time is that of @frame in the server's pipeline. A
  * live frame arrives one latency after its time. So the times of the first ones
  * may be before this pipeline's start; a sink drops them. If a time is still
- * earlier, it does not come from a clock. Then the shift makes this stream
- * begin with @frame. */
+ * earlier, or much later, it does not come from a clock. Then the shift makes
+ * this stream begin with @frame. */
 static GstClockTimeDiff
 get_shift (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame,
-    GstClockTimeDiff running_time)
+    GstClockTime running_time)
 {
-  GstClockTimeDiff shift = get_difference (self, frame->base);
-  GstClockTimeDiff age = -(running_time + shift);
-  GstClockTime limit = frame->latency > 0 ? frame->latency + LATENESS : 0;
+  GstClockTimeDiff shift = 0, age;
+  GstClockTimeDiff limit = self->latency > 0 ? self->latency + LATENESS : 0;
+  GstClockTimeDiff early =
+      frame->time - (GstClockTimeDiff) gst_util_get_timestamp ();
 
-  self->follows_clock = age <= 0 || (GstClockTime) age <= limit;
-  return self->follows_clock ? shift : -running_time;
-}
-
-/* Returns whether the base time of either pipeline has changed since the last
- * frame. */
-static gboolean
-update_bases (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame)
-{
-  GstClockTime base_time = gst_element_get_base_time (GST_ELEMENT (self));
-  gboolean have_changed =
-      self->base != frame->base || self->base_time != base_time;
-
-  self->base = frame->base;
-  self->base_time = base_time;
-  return have_changed;
+  get_clock_shift (self, frame, running_time, &shift);
+  age = -((GstClockTimeDiff) running_time + shift);
+  self->follows_clock =
+      age <= limit
+      && (frame->time >= 0 ? early <= EARLINESS : -age <= EARLINESS);
+  return self->follows_clock ? shift : -(GstClockTimeDiff) running_time;
 }
 
 /* Follows a changed base time. A pipeline gets another base time when it plays
@@ -241,44 +263,40 @@ follow_bases (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame)
   GstPad *pad = GST_BASE_SRC_PAD (self);
   GstClockTimeDiff shift;
 
-  if (!update_bases (self, frame) || !self->follows_clock || frame->base < 0)
-    return;
-  shift = get_difference (self, frame->base);
-  if (ABS (shift - gst_pad_get_offset (pad)) >= MIN_CHANGE)
+  if (self->follows_clock
+      && get_clock_shift (self, frame, get_running_time (self, frame), &shift)
+      && ABS (shift - gst_pad_get_offset (pad)) >= MIN_CHANGE)
     gst_pad_set_offset (pad, shift);
 }
 
 static void
 apply_segment (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame)
 {
-  guint64 running_time;
+  GstClockTime running_time = get_running_time (self, frame);
 
   self->follows_clock = FALSE;
-  if (self->segment.format == GST_FORMAT_TIME) {
-    running_time = gst_segment_to_running_time (
-        &self->segment, GST_FORMAT_TIME, frame->pts);
-    if (!GST_CLOCK_TIME_IS_VALID (running_time))
-      running_time = 0;
-    gst_pad_set_offset (
-        GST_BASE_SRC_PAD (self), get_shift (self, frame, running_time));
-  }
+  if (self->segment.format == GST_FORMAT_TIME)
+    gst_pad_set_offset (GST_BASE_SRC_PAD (self),
+        get_shift (self, frame,
+            GST_CLOCK_TIME_IS_VALID (running_time) ? running_time : 0));
   set_format (self, self->segment.format);
   gst_base_src_new_segment (GST_BASE_SRC (self), &self->segment);
   self->needs_offset = FALSE;
 }
 
-static void
-apply_latency (GstVkgdrIpcSrc *self, GstClockTime latency)
+/* Whether a sink behind this element may wait for the frame: it is not due
+ * years later. The times of a stream that does not follow a clock begin at 0.
+ */
+static gboolean
+check_time (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame, GError **error)
 {
-  gboolean has_changed;
+  GstClockTime running_time = get_running_time (self, frame);
+  GstClockTimeDiff shift = gst_pad_get_offset (GST_BASE_SRC_PAD (self));
 
-  GST_OBJECT_LOCK (self);
-  has_changed = self->latency != latency;
-  self->latency = latency;
-  GST_OBJECT_UNLOCK (self);
-  if (has_changed)
-    gst_element_post_message (
-        GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
+  return !GST_CLOCK_TIME_IS_VALID (running_time)
+         || (GstClockTimeDiff) running_time + shift
+                < (GstClockTimeDiff) MAX_WAIT
+         || set_invalid (error, "a timestamp that is years ahead");
 }
 
 static gboolean
@@ -327,24 +345,53 @@ get_change (GstVkgdrIpcSrc *self, vkgdr_frames_state state, size_t *size)
   return data;
 }
 
+/* Whether numbers that elements divide by, or make memory of, are positive. */
 static gboolean
-set_invalid (GError **error, const gchar *what)
+has_valid_numbers (const GstStructure *structure)
 {
-  g_set_error (error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
-      "the server has sent %s that this client cannot use", what);
-  return FALSE;
+  static const gchar *const names[] = { "width", "height", "rate", "channels" };
+  gint number, denominator;
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (names); i++)
+    if (gst_structure_get_int (structure, names[i], &number) && number <= 0)
+      return FALSE;
+  if (gst_structure_get_fraction (structure, "framerate", &number, &denominator)
+      && number < 0)
+    return FALSE;
+  return !gst_structure_get_fraction (
+             structure, "pixel-aspect-ratio", &number, &denominator)
+         || number > 0;
+}
+
+/* Whether the caps are of frames in this format (nullable). Raw video needs a
+ * format. */
+static gboolean
+are_valid_caps (
+    GstVkgdrIpcSrc *self, const GstCaps *caps, const vkgdr_frame_format *format)
+{
+  const GstStructure *structure;
+
+  if (!caps || !gst_caps_is_fixed (caps))
+    return FALSE;
+  structure = gst_caps_get_structure (caps, 0);
+  if (!gst_vkgdr_caps_get_video_info (caps, &self->info))
+    gst_video_info_init (&self->info);
+  return has_valid_numbers (structure)
+         && gst_structure_has_name (structure, "video/x-raw")
+                == (format != NULL)
+         && gst_vkgdr_ipc_format_agrees (format, &self->info);
 }
 
 /* Takes ownership of @caps (nullable). */
 static gboolean
-set_caps (GstVkgdrIpcSrc *self, GstCaps *caps, GError **error)
+set_caps (GstVkgdrIpcSrc *self, GstCaps *caps, const vkgdr_frame_format *format,
+    GError **error)
 {
-  if (!caps || !gst_caps_is_fixed (caps)) {
+  if (!are_valid_caps (self, caps, format)) {
     gst_clear_caps (&caps);
     return set_invalid (error, "caps");
   }
-  if (!gst_vkgdr_caps_get_video_info (caps, &self->info))
-    gst_video_info_init (&self->info);
   gst_caps_take (&self->caps, caps);
   self->needs_caps = TRUE;
   return TRUE;
@@ -354,24 +401,47 @@ set_caps (GstVkgdrIpcSrc *self, GstCaps *caps, GError **error)
 static gboolean
 read_caps (GstVkgdrIpcSrc *self, GError **error)
 {
-  size_t size = 0;
-  const gchar *text = get_change (self, VKGDR_FRAMES_CAPS, &size);
-  guint64 serial;
-  const vkgdr_frame_format *format =
-      vkgdr_frames_get_format (self->frames_in, &serial);
+  size_t text_size = 0, format_size = 0;
+  gboolean has_text = get_change (self, VKGDR_FRAMES_CAPS, &text_size) != NULL;
+  gboolean has_format =
+      get_change (self, VKGDR_FRAMES_FORMAT, &format_size) != NULL;
+  const gchar *text = vkgdr_frames_get_state (
+      self->frames_in, VKGDR_FRAMES_CAPS, &text_size, NULL);
+  const vkgdr_frame_format *format = vkgdr_frames_get_state (
+      self->frames_in, VKGDR_FRAMES_FORMAT, &format_size, NULL);
+  GstCaps *caps = NULL;
 
-  if (text) {
-    self->format_serial = serial;
-    return set_caps (self,
-        gst_vkgdr_ipc_text_is_safe (text, size) ? gst_caps_from_string (text)
-                                                : NULL,
-        error);
-  }
-  if (!format || serial == self->format_serial
-      || self->serials[VKGDR_FRAMES_CAPS] != 0)
+  if (format_size == 0)
+    format = NULL;
+  if ((!has_text && !has_format) || (text_size == 0 && !format))
     return TRUE;
-  self->format_serial = serial;
-  return set_caps (self, gst_vkgdr_ipc_format_to_caps (format), error);
+  if (text_size == 0)
+    caps = gst_vkgdr_ipc_format_to_caps (format);
+  else if (gst_vkgdr_ipc_text_is_safe (text, text_size))
+    caps = gst_caps_from_string (text);
+  return set_caps (self, caps, format, error);
+}
+
+static gboolean
+read_latency (GstVkgdrIpcSrc *self, GError **error)
+{
+  size_t size = 0;
+  const void *data = get_change (self, VKGDR_FRAMES_LATENCY, &size);
+  guint64 latency = 0;
+
+  if (!data)
+    return TRUE;
+  if (size == sizeof (latency))
+    memcpy (&latency, data, size);
+  latency = GUINT64_FROM_LE (latency);
+  if ((size > 0 && size != sizeof (latency)) || latency > MAX_WAIT)
+    return set_invalid (error, "a latency");
+  GST_OBJECT_LOCK (self);
+  self->latency = latency;
+  GST_OBJECT_UNLOCK (self);
+  gst_element_post_message (
+      GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
+  return TRUE;
 }
 
 static gboolean
@@ -380,7 +450,7 @@ read_segment (GstVkgdrIpcSrc *self, GError **error)
   size_t size = 0;
   const void *data = get_change (self, VKGDR_FRAMES_SEGMENT, &size);
 
-  if (!data)
+  if (!data || size == 0)
     return TRUE;
   self->needs_offset = TRUE;
   return gst_vkgdr_ipc_segment_read (data, size, &self->segment)
@@ -418,13 +488,16 @@ apply_changes (
 {
   GstFlowReturn flow;
 
-  if (!read_caps (self, error) || !read_segment (self, error))
+  if (!read_caps (self, error) || !read_segment (self, error)
+      || !read_latency (self, error))
     return GST_FLOW_ERROR;
   flow = push_caps (self);
   if (frame) {
     follow_bases (self, frame);
     if (self->needs_offset)
       apply_segment (self, frame);
+    if (!check_time (self, frame, error))
+      return GST_FLOW_ERROR;
   }
   if (!read_tags (self, GST_TAG_SCOPE_STREAM, error)
       || !read_tags (self, GST_TAG_SCOPE_GLOBAL, error))
@@ -466,36 +539,79 @@ get_deadline (GstVkgdrIpcSrc *self)
                       : g_get_monotonic_time () + seconds * G_TIME_SPAN_SECOND;
 }
 
-/* Returns FALSE with @error set on failure, and FALSE without an error if the
- * wait was cancelled. */
+/* Waits, or until there is a message. Returns FALSE if the wait was
+ * cancelled. */
 static gboolean
-ensure_frames (GstVkgdrIpcSrc *self, GError **error)
+pause_until (GstVkgdrIpcSrc *self, GstClockTime pause, gint64 deadline)
 {
-  gint64 deadline = get_deadline (self);
-  vkgdr_frames_t frames;
+  gint64 left = (deadline - g_get_monotonic_time ()) * 1000;
 
-  if (self->frames_in)
-    return TRUE;
-  while (!(frames = try_connect (self))) {
-    gboolean is_absent = errno == ENOENT;
+  if (deadline != G_MAXINT64)
+    pause = MIN (pause, (GstClockTime) MAX (left, 0));
+  return gst_poll_wait (self->poll, pause) >= 0 || errno != EBUSY;
+}
 
-    if (!is_absent || g_get_monotonic_time () >= deadline) {
-      gst_vkgdr_ipc_take_error (
-          error, is_absent ? G_IO_ERROR_NOT_FOUND : G_IO_ERROR_FAILED);
-      if (is_absent)
-        g_prefix_error (error, "After the connection-timeout, ");
-      return FALSE;
-    }
-    if (gst_poll_wait (self->poll, CONNECTION_INTERVAL) < 0 && errno == EBUSY)
-      return FALSE;
-  }
+static void
+set_frames (GstVkgdrIpcSrc *self, vkgdr_frames_t frames)
+{
   self->poll_fd.fd = vkgdr_frames_get_fd (frames);
   gst_poll_add_fd (self->poll, &self->poll_fd);
   gst_poll_fd_ctl_read (self->poll, &self->poll_fd, TRUE);
   GST_OBJECT_LOCK (self);
   self->frames_in = frames;
   GST_OBJECT_UNLOCK (self);
+}
+
+/* Connects, and waits until the server has answered. Returns FALSE with errno
+ * set, to EBUSY if the wait was cancelled. The pauses between attempts grow. */
+static gboolean
+connect_until (GstVkgdrIpcSrc *self, gint64 deadline)
+{
+  GstClockTime pause = FIRST_PAUSE;
+  vkgdr_frames_t frames;
+
+  while (!self->frames_in) {
+    frames = try_connect (self);
+    if (frames) {
+      set_frames (self, frames);
+      break;
+    }
+    if (errno != ENOENT || g_get_monotonic_time () >= deadline)
+      return FALSE;
+    if (!pause_until (self, pause, deadline)) {
+      errno = EBUSY;
+      return FALSE;
+    }
+    pause = MIN (pause * 2, LAST_PAUSE);
+  }
+  while (!vkgdr_frames_wait_accepted (self->frames_in, 0)) {
+    if (errno != ETIMEDOUT || g_get_monotonic_time () >= deadline)
+      return FALSE;
+    if (!pause_until (self, LAST_PAUSE, deadline)) {
+      errno = EBUSY;
+      return FALSE;
+    }
+  }
   return TRUE;
+}
+
+/* Returns FALSE with @error set on failure, and FALSE without an error if the
+ * wait was cancelled. */
+static gboolean
+ensure_frames (GstVkgdrIpcSrc *self, GError **error)
+{
+  gboolean is_late;
+
+  if (connect_until (self, get_deadline (self)))
+    return TRUE;
+  if (errno == EBUSY)
+    return FALSE;
+  is_late = errno == ENOENT || errno == ETIMEDOUT;
+  gst_vkgdr_ipc_take_error (
+      error, is_late ? G_IO_ERROR_NOT_FOUND : G_IO_ERROR_FAILED);
+  if (is_late)
+    g_prefix_error (error, "After the connection-timeout, ");
+  return FALSE;
 }
 
 /* Waits for a message. During the time of busy-poll, returns TRUE at once: the
@@ -528,11 +644,38 @@ receive (GstVkgdrIpcSrc *self, vkgdr_frame_t *frame)
   return status;
 }
 
-/* Takes ownership of @frame. */
+/* Replaces @buffer by a copy, so that its frame goes back to the server. */
+static gboolean
+copy (GstVkgdrIpcSrc *self, GstBuffer **buffer, GError **error)
+{
+  GstBuffer *result;
+
+  if (!self->copier) {
+    self->copier = gst_vkgdr_ipc_copier_new (
+        gst_vkgdr_ipc_endpoint_get_context (&self->endpoint), error);
+    if (!self->copier)
+      return FALSE;
+    GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS,
+        ("Downstream keeps nearly all frames that the server can give to a "
+         "client. Further ones are copied: set a larger max-buffers of "
+         "vkgdripcsink."),
+        (NULL));
+  }
+  result = gst_vkgdr_ipc_copier_copy (self->copier, *buffer, *buffer, error);
+  if (!result)
+    return FALSE;
+  gst_buffer_unref (*buffer);
+  *buffer = result;
+  return TRUE;
+}
+
+/* Takes ownership of @frame. If it is the last one that the server can give, it
+ * is copied: downstream may keep all frames for longer. */
 static GstFlowReturn
 take_frame (GstVkgdrIpcSrc *self, vkgdr_frame_t frame, GstBuffer **buffer,
     GError **error)
 {
+  gboolean is_last = vkgdr_frames_get_room (self->frames_in) == 0;
   vkgdr_frame_info info = *vkgdr_frame_get_info (frame);
   GstFlowReturn flow = apply_changes (self, &info, error);
 
@@ -543,7 +686,10 @@ take_frame (GstVkgdrIpcSrc *self, vkgdr_frame_t frame, GstBuffer **buffer,
   *buffer = gst_vkgdr_ipc_buffer_new (frame, &self->info, error);
   if (!*buffer)
     return GST_FLOW_ERROR;
-  apply_latency (self, info.latency);
+  if (is_last && !copy (self, buffer, error)) {
+    gst_clear_buffer (buffer);
+    return GST_FLOW_ERROR;
+  }
   GST_OBJECT_LOCK (self);
   self->frames++;
   GST_OBJECT_UNLOCK (self);
@@ -684,6 +830,7 @@ gst_vkgdr_ipc_src_stop (GstBaseSrc *src)
   GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (src);
 
   drop_frames (self);
+  g_clear_pointer (&self->copier, gst_vkgdr_ipc_copier_free);
   gst_clear_caps (&self->caps);
   g_clear_pointer (&self->poll, gst_poll_free);
   gst_clear_object (&self->allocator);
@@ -698,7 +845,6 @@ reset (GstVkgdrIpcSrc *self)
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
   gst_video_info_init (&self->info);
   memset (self->serials, 0, sizeof (self->serials));
-  self->format_serial = 0;
   self->needs_caps = FALSE;
   /* A server that sends no segment has the one above. */
   self->needs_offset = TRUE;

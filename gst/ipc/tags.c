@@ -121,46 +121,62 @@ put_value (GstByteWriter *writer, Kind kind, const GValue *value)
   }
 }
 
+/* Where tags are written to. */
+typedef struct {
+  GByteArray *bytes;
+  gsize max;
+  gboolean are_pictures; /* only pictures are written; otherwise, all others */
+  gboolean are_complete;
+} Target;
+
 static void
-put_tag (GByteArray *tags, const gchar *name, const GValue *value)
+put_tag (Target *target, const gchar *name, const GValue *value)
 {
   GstByteWriter *writer = gst_byte_writer_new ();
   Kind kind = kind_of (G_VALUE_TYPE (value));
   guint32 head[3];
 
-  if (put_value (writer, kind, value)) {
+  if (!put_value (writer, kind, value)) {
+    GST_WARNING ("the tag %s is left out", name);
+  } else if (target->bytes->len + sizeof (head) + strlen (name)
+                 + gst_byte_writer_get_size (writer)
+             > target->max) {
+    target->are_complete = FALSE;
+  } else {
     head[0] = GUINT32_TO_LE (strlen (name));
     head[1] = GUINT32_TO_LE (kind);
     head[2] = GUINT32_TO_LE (gst_byte_writer_get_size (writer));
-    g_byte_array_append (tags, (const guint8 *) head, sizeof (head));
-    g_byte_array_append (tags, (const guint8 *) name, strlen (name));
+    g_byte_array_append (target->bytes, (const guint8 *) head, sizeof (head));
+    g_byte_array_append (target->bytes, (const guint8 *) name, strlen (name));
     g_byte_array_append (
-        tags, writer->parent.data, gst_byte_writer_get_size (writer));
-  } else {
-    GST_WARNING ("the tag %s is left out", name);
+        target->bytes, writer->parent.data, gst_byte_writer_get_size (writer));
   }
   gst_byte_writer_free (writer);
 }
 
 static void
-put_values (const GstTagList *list, const gchar *name, gpointer tags)
+put_values (const GstTagList *list, const gchar *name, gpointer user_data)
 {
+  Target *target = user_data;
   guint i, n = gst_tag_list_get_tag_size (list, name);
 
+  if ((gst_tag_get_type (name) == GST_TYPE_SAMPLE) != target->are_pictures)
+    return;
   for (i = 0; i < n; i++)
-    put_tag (tags, name, gst_tag_list_get_value_index (list, name, i));
+    put_tag (target, name, gst_tag_list_get_value_index (list, name, i));
 }
 
 GByteArray *
-gst_vkgdr_ipc_tags_write (const GstTagList *tags, gsize max)
+gst_vkgdr_ipc_tags_write (
+    const GstTagList *tags, gsize max, gboolean *are_complete)
 {
-  GByteArray *bytes = g_byte_array_sized_new (EXPECTED_SIZE);
+  Target target = { g_byte_array_sized_new (EXPECTED_SIZE), max, FALSE, TRUE };
 
-  gst_tag_list_foreach (tags, put_values, bytes);
-  if (bytes->len <= max)
-    return bytes;
-  g_byte_array_unref (bytes);
-  return NULL;
+  gst_tag_list_foreach (tags, put_values, &target);
+  target.are_pictures = TRUE;
+  gst_tag_list_foreach (tags, put_values, &target);
+  *are_complete = target.are_complete;
+  return target.bytes;
 }
 
 /* --- reading ------------------------------------------------------------- */
@@ -328,69 +344,90 @@ gst_vkgdr_ipc_tags_read (gconstpointer data, gsize size, GstTagScope scope)
 
 /* --- segments ------------------------------------------------------------ */
 
+/* The numbers of a segment that are sent. */
+static void
+list_numbers (GstSegment *segment, guint64 *numbers[6])
+{
+  numbers[0] = &segment->base;
+  numbers[1] = &segment->offset;
+  numbers[2] = &segment->start;
+  numbers[3] = &segment->stop;
+  numbers[4] = &segment->time;
+  numbers[5] = &segment->duration;
+}
+
 GByteArray *
 gst_vkgdr_ipc_segment_write (const GstSegment *segment)
 {
+  GstSegment copy = *segment;
+  guint64 *numbers[6];
   GstByteWriter writer;
-  guint size;
+  guint i, size;
 
+  list_numbers (&copy, numbers);
   gst_byte_writer_init (&writer);
-  gst_vkgdr_ipc_put_u32 (&writer, segment->flags);
   gst_vkgdr_ipc_put_u32 (&writer, segment->format);
+  gst_vkgdr_ipc_put_u32 (&writer, 0);
   gst_vkgdr_ipc_put_double (&writer, segment->rate);
   gst_vkgdr_ipc_put_double (&writer, segment->applied_rate);
-  gst_vkgdr_ipc_put_u64 (&writer, segment->base);
-  gst_vkgdr_ipc_put_u64 (&writer, segment->offset);
-  gst_vkgdr_ipc_put_u64 (&writer, segment->start);
-  gst_vkgdr_ipc_put_u64 (&writer, segment->stop);
-  gst_vkgdr_ipc_put_u64 (&writer, segment->time);
-  gst_vkgdr_ipc_put_u64 (&writer, segment->position);
-  gst_vkgdr_ipc_put_u64 (&writer, segment->duration);
+  for (i = 0; i < G_N_ELEMENTS (numbers); i++)
+    gst_vkgdr_ipc_put_u64 (&writer, *numbers[i]);
   size = gst_byte_writer_get_size (&writer);
   return g_byte_array_new_take (
       gst_byte_writer_reset_and_get_data (&writer), size);
 }
 
-/* GStreamer's functions for segments abort the program if these values are
- * invalid. */
+/* GStreamer's functions for segments abort the program if a rate is 0. The
+ * comparisons are also FALSE for NaN. */
+static gboolean
+are_valid_rates (const GstSegment *segment)
+{
+  return segment->rate > 0 && segment->rate < 1e6
+         && segment->applied_rate > -1e6 && segment->applied_rate < 1e6
+         && segment->applied_rate != 0.0;
+}
+
 static gboolean
 is_valid_segment (const GstSegment *segment)
 {
   if (segment->format != GST_FORMAT_TIME && segment->format != GST_FORMAT_BYTES
       && segment->format != GST_FORMAT_DEFAULT)
     return FALSE;
-  /* The comparisons are also FALSE for NaN. */
-  if (!(segment->rate > -1e6 && segment->rate < 1e6 && segment->rate != 0.0)
-      || !(segment->applied_rate > -1e6 && segment->applied_rate < 1e6
-           && segment->applied_rate != 0.0))
-    return FALSE;
-  return segment->start != GST_CLOCK_TIME_NONE
-         && (segment->stop == GST_CLOCK_TIME_NONE
-             || segment->start <= segment->stop);
+  return are_valid_rates (segment) && segment->start <= G_MAXINT64
+         && segment->base <= G_MAXINT64 && segment->offset <= G_MAXINT64
+         && segment->start <= segment->stop;
+}
+
+/* Returns FALSE if the number is neither unknown nor one that elements can add
+ * to another one. */
+static gboolean
+is_valid_number (guint64 number)
+{
+  return number == GST_CLOCK_TIME_NONE || number <= G_MAXINT64;
 }
 
 gboolean
 gst_vkgdr_ipc_segment_read (gconstpointer data, gsize size, GstSegment *segment)
 {
+  guint32 format, reserved;
+  guint64 *numbers[6];
   GstByteReader reader;
-  guint32 flags, format;
+  guint i;
 
   gst_byte_reader_init (&reader, data, size);
   gst_segment_init (segment, GST_FORMAT_UNDEFINED);
-  if (!gst_vkgdr_ipc_get_u32 (&reader, &flags)
-      || !gst_vkgdr_ipc_get_u32 (&reader, &format)
+  list_numbers (segment, numbers);
+  if (!gst_vkgdr_ipc_get_u32 (&reader, &format)
+      || !gst_vkgdr_ipc_get_u32 (&reader, &reserved)
       || !gst_vkgdr_ipc_get_double (&reader, &segment->rate)
-      || !gst_vkgdr_ipc_get_double (&reader, &segment->applied_rate)
-      || !gst_vkgdr_ipc_get_u64 (&reader, &segment->base)
-      || !gst_vkgdr_ipc_get_u64 (&reader, &segment->offset)
-      || !gst_vkgdr_ipc_get_u64 (&reader, &segment->start)
-      || !gst_vkgdr_ipc_get_u64 (&reader, &segment->stop)
-      || !gst_vkgdr_ipc_get_u64 (&reader, &segment->time)
-      || !gst_vkgdr_ipc_get_u64 (&reader, &segment->position)
-      || !gst_vkgdr_ipc_get_u64 (&reader, &segment->duration)
-      || gst_byte_reader_get_remaining (&reader) > 0)
+      || !gst_vkgdr_ipc_get_double (&reader, &segment->applied_rate))
     return FALSE;
-  segment->flags = flags;
+  for (i = 0; i < G_N_ELEMENTS (numbers); i++)
+    if (!gst_vkgdr_ipc_get_u64 (&reader, numbers[i])
+        || !is_valid_number (*numbers[i]))
+      return FALSE;
   segment->format = format;
-  return is_valid_segment (segment);
+  segment->position = segment->start;
+  return gst_byte_reader_get_remaining (&reader) == 0
+         && is_valid_segment (segment);
 }

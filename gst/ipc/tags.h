@@ -13,17 +13,20 @@
 
 G_BEGIN_DECLS
 
-/* Tags whose type cannot be sent are left out. Returns NULL if they would be
- * larger than @max bytes. */
-GByteArray *gst_vkgdr_ipc_tags_write (const GstTagList *tags, gsize max);
+/* Writes at most @max bytes. Tags that do not fit are left out, pictures first,
+ * and @are_complete is FALSE then. Tags whose type cannot be sent are left out,
+ * too. */
+GByteArray *gst_vkgdr_ipc_tags_write (
+    const GstTagList *tags, gsize max, gboolean *are_complete);
 
 /* Returns NULL if the bytes do not have this form. */
 GstTagList *gst_vkgdr_ipc_tags_read (
     gconstpointer data, gsize size, GstTagScope scope);
 
+/* Without its flags, and without its position. */
 GByteArray *gst_vkgdr_ipc_segment_write (const GstSegment *segment);
 
-/* Returns FALSE if GStreamer cannot use the segment. */
+/* Returns FALSE if a live stream cannot have the segment. */
 gboolean gst_vkgdr_ipc_segment_read (
     gconstpointer data, gsize size, GstSegment *segment);
 

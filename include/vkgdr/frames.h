@@ -118,6 +118,31 @@ typedef struct vkgdr_frame_format {
   vkgdr_frame_plane_format planes[VKGDR_FRAME_MAX_PLANES];
 } vkgdr_frame_format;
 
+/** VKGDR_FRAME_MAX_DIMS: the maximum number of dimensions of a tensor. */
+#define VKGDR_FRAME_MAX_DIMS 8
+
+/**
+ * vkgdr_frame_tensor:
+ * @code: DLPack's code of the type: 0 signed, 1 unsigned, 2 floating point, 4
+ *   bfloat, 5 complex, 6 boolean
+ * @bits: of an element: 8, 16, 32, 64 or 128
+ * @n_dims: the number of valid entries in @shape and @strides, at least 1
+ * @shape: the dimensions, the outermost one first
+ * @strides: the distance between two elements of a dimension, in elements, as
+ *   in DLPack; not negative
+ *
+ * The type and the shape of a tensor. The structure is sent as it is.
+ *
+ * Since: 0.3
+ */
+typedef struct vkgdr_frame_tensor {
+  uint16_t code;
+  uint16_t bits;
+  uint32_t n_dims;
+  int64_t shape[VKGDR_FRAME_MAX_DIMS];
+  int64_t strides[VKGDR_FRAME_MAX_DIMS];
+} vkgdr_frame_tensor;
+
 /**
  * vkgdr_frame_plane:
  * @device: CUDA's pointer to the first row
@@ -193,17 +218,14 @@ typedef enum vkgdr_frame_flags {
  * @pts: presentation time of the server's stream, or %VKGDR_FRAME_NO_TIME
  * @dts: decoding time, or %VKGDR_FRAME_NO_TIME
  * @duration: or %VKGDR_FRAME_NO_TIME
- * @offset: GStreamer's offset of a buffer, UINT64_MAX if unset
- * @offset_end: GStreamer's end offset of a buffer, UINT64_MAX if unset
- * @base: CLOCK_MONOTONIC when the running time of the server was 0; -1 if
- *   unknown
- * @latency: of the server's pipeline
  * @flags: #vkgdr_frame_flags
  * @n_planes: the number of valid entries in @planes, 0 if not raw video
  * @n_memories: the number of valid entries in @memories
  * @metas_size: size of @metas in bytes
  * @metas: GStreamer's metas (docs/ipc-protocol.md)
  * @format: what the frame contains
+ * @tensor: (nullable): the type and the shape of its first memory, if the
+ *   frame is a tensor
  * @planes: where the planes are
  * @memories: where all bytes of the frame are
  *
@@ -218,16 +240,13 @@ typedef struct vkgdr_frame_info {
   uint64_t pts;
   uint64_t dts;
   uint64_t duration;
-  uint64_t offset;
-  uint64_t offset_end;
-  int64_t base;
-  uint64_t latency;
   uint32_t flags;
   uint32_t n_planes;
   uint32_t n_memories;
   uint32_t metas_size;
   const void *metas;
   const vkgdr_frame_format *format;
+  const vkgdr_frame_tensor *tensor;
   vkgdr_frame_plane planes[VKGDR_FRAME_MAX_PLANES];
   vkgdr_frame_memory memories[VKGDR_FRAME_MAX_MEMORIES];
 } vkgdr_frame_info;
@@ -237,8 +256,8 @@ typedef struct vkgdr_frame_info {
 /**
  * vkgdr_frames_params:
  * @path: of the server's socket, at most 107 bytes
- * @timeout: how long to wait for a server, in nanoseconds; 0: not at all; -1:
- *   without a limit
+ * @timeout: how long to wait until a server has accepted this client, in
+ *   nanoseconds; 0: not at all; -1: without a limit
  * @allowed_peers: which processes may be the server
  * @import: (nullable): imports a memory of the server instead of libvkgdr, and
  *   returns an object for vkgdr_frame_memory.object. On failure, returns %NULL
@@ -269,14 +288,36 @@ typedef struct vkgdr_frames_params {
  * Connects to a frame server. Without vkgdr_frames_params.import, the first
  * frame opens the server's device and its primary CUDA context in this process.
  *
+ * With a timeout of 0, the server may not have accepted this client yet when
+ * the function returns; see vkgdr_frames_wait_accepted().
+ *
  * Returns: the connection, which the caller closes with vkgdr_frames_close(),
- *   or %NULL. Then errno is ENOENT if no process serves @path, so that another
- *   attempt may succeed later; any other value means that it will not
+ *   or %NULL. Then errno is ENOENT if no process serves @path, and ETIMEDOUT if
+ *   the process does not answer, so that another attempt may succeed later; any
+ *   other value means that it will not
  *
  * Since: 0.3
  */
 VKGDR_API vkgdr_frames_t vkgdr_frames_connect (
     const vkgdr_frames_params *params);
+
+/**
+ * vkgdr_frames_wait_accepted:
+ * @frames: a connection
+ * @timeout: how long to wait, in nanoseconds; 0: not at all; -1: without a
+ *   limit
+ *
+ * Waits until the server has accepted this client. Must be called by the thread
+ * that calls vkgdr_frames_receive().
+ *
+ * Returns: whether it has. If not, errno is ETIMEDOUT if the server has not
+ *   answered yet; any other value means that the connection has ended, and
+ *   vkgdr_frames_receive() returns how
+ *
+ * Since: 0.3
+ */
+VKGDR_API bool vkgdr_frames_wait_accepted (
+    vkgdr_frames_t frames, int64_t timeout);
 
 /**
  * vkgdr_frames_get_fd:
@@ -291,6 +332,8 @@ VKGDR_API int vkgdr_frames_get_fd (vkgdr_frames_t frames);
 
 /**
  * vkgdr_frames_status:
+ * @VKGDR_FRAMES_REFUSED: the server has ended the connection, and
+ *   vkgdr_last_error() has its reason; later calls return the same
  * @VKGDR_FRAMES_ERROR: the connection is broken, or the server has sent
  *   something that is not valid; later calls return the same
  * @VKGDR_FRAMES_TIMEOUT: there is no frame yet
@@ -303,7 +346,8 @@ VKGDR_API int vkgdr_frames_get_fd (vkgdr_frames_t frames);
  * Since: 0.3
  */
 typedef enum vkgdr_frames_status {
-  VKGDR_FRAMES_ERROR = -1,
+  VKGDR_FRAMES_REFUSED = -2,
+  VKGDR_FRAMES_ERROR,
   VKGDR_FRAMES_TIMEOUT,
   VKGDR_FRAMES_FRAME,
   VKGDR_FRAMES_EOS,
@@ -332,24 +376,30 @@ VKGDR_API vkgdr_frames_status vkgdr_frames_receive (
 
 /**
  * vkgdr_frames_state:
+ * @VKGDR_FRAMES_FORMAT: a #vkgdr_frame_format
+ * @VKGDR_FRAMES_TENSOR: a #vkgdr_frame_tensor
  * @VKGDR_FRAMES_CAPS: GStreamer's caps as text, not ended by 0
  * @VKGDR_FRAMES_SEGMENT: GStreamer's segment
  * @VKGDR_FRAMES_STREAM_TAGS: tags of the stream
  * @VKGDR_FRAMES_GLOBAL_TAGS: tags of all streams
+ * @VKGDR_FRAMES_LATENCY: the latency of GStreamer's pipeline, a uint64_t
  *
- * What a server with GStreamer sends before frames. docs/ipc-protocol.md
- * describes the bytes.
+ * What a server says about the frames that follow. docs/ipc-protocol.md
+ * describes the bytes of those that are for GStreamer.
  *
  * Since: 0.3
  */
 typedef enum vkgdr_frames_state {
+  VKGDR_FRAMES_FORMAT,
+  VKGDR_FRAMES_TENSOR,
   VKGDR_FRAMES_CAPS,
   VKGDR_FRAMES_SEGMENT,
   VKGDR_FRAMES_STREAM_TAGS,
-  VKGDR_FRAMES_GLOBAL_TAGS
+  VKGDR_FRAMES_GLOBAL_TAGS,
+  VKGDR_FRAMES_LATENCY
 } vkgdr_frames_state;
 
-#define VKGDR_FRAMES_N_STATES 4
+#define VKGDR_FRAMES_N_STATES 7
 
 /**
  * vkgdr_frames_get_state:
@@ -361,8 +411,8 @@ typedef enum vkgdr_frames_state {
  * Must be called by the thread that calls vkgdr_frames_receive().
  *
  * Returns: (transfer none) (nullable): the bytes, which belong to the last
- *   received frame; valid until the next call of vkgdr_frames_receive(); %NULL
- *   if the server has not sent any
+ *   received frame; valid until the next call of vkgdr_frames_receive(). If
+ * they are none, the server has no such state any more; %NULL: it never had one
  *
  * Since: 0.3
  */
@@ -370,20 +420,15 @@ VKGDR_API const void *vkgdr_frames_get_state (vkgdr_frames_t frames,
     vkgdr_frames_state state, size_t *size, uint64_t *serial);
 
 /**
- * vkgdr_frames_get_format:
+ * vkgdr_frames_get_room:
  * @frames: a connection
- * @serial: (out) (optional): a number that increases with each change
  *
- * Must be called by the thread that calls vkgdr_frames_receive().
- *
- * Returns: (transfer none) (nullable): the format of the last received frame,
- *   valid until the next call of vkgdr_frames_receive(); %NULL if the server
- *   has not sent one
+ * Returns: how many frames the server can send before this client releases one.
+ *   A client that keeps frames for long should copy them before this is 0
  *
  * Since: 0.3
  */
-VKGDR_API const vkgdr_frame_format *vkgdr_frames_get_format (
-    vkgdr_frames_t frames, uint64_t *serial);
+VKGDR_API uint32_t vkgdr_frames_get_room (vkgdr_frames_t frames);
 
 /**
  * vkgdr_frames_get_lost:
@@ -487,6 +532,9 @@ typedef struct vkgdr_frame_server *vkgdr_frame_server_t;
  * @height: in pixels
  * @fps_n: frames per second, the numerator; 0: unknown
  * @fps_d: the denominator
+ * @tensor: (nullable): the frames are tensors; @format must be %NULL
+ * @memory_flags: %VKGDR_MEMORY_DEVICE_BIT for memory that the CPU cannot
+ *   address, also if the device has a window
  * @n_buffers: buffers that are allocated; 0: 8
  * @max_buffers: frames that one client may have at a time; 0: 4
  *
@@ -503,13 +551,15 @@ typedef struct vkgdr_frame_server_params {
   uint32_t height;
   int32_t fps_n;
   int32_t fps_d;
+  const vkgdr_frame_tensor *tensor;
+  uint32_t memory_flags;
   uint32_t n_buffers;
   uint32_t max_buffers;
 } vkgdr_frame_server_params;
 
 /**
  * vkgdr_frame_buffer:
- * @planes: where the content goes
+ * @planes: where the content goes; that of a tensor goes to the first one
  * @size: number of bytes
  * @index: of the buffer in the server
  *
@@ -557,7 +607,8 @@ VKGDR_API vkgdr_frame_server_t vkgdr_frame_server_open (
  * vkgdr_frame_server_get_format:
  * @server: a server
  *
- * Returns: (transfer none): its format, valid as long as the server
+ * Returns: (transfer none): its format, valid as long as the server; all fields
+ *   are 0 if the frames are tensors
  *
  * Since: 0.3
  */

@@ -19,8 +19,10 @@
 #include "frame-server.h"
 #include "frame-socket.h"
 
-/* Nanoseconds between two attempts to connect. */
-#define CONNECTION_INTERVAL 20000000
+/* Nanoseconds between the first two attempts to connect, and between later
+ * ones. */
+#define FIRST_PAUSE 10000000
+#define LAST_PAUSE 1000000000
 
 /* A memory of the server. */
 typedef struct import import;
@@ -33,10 +35,10 @@ struct import {
 };
 
 typedef struct {
-  void *data;
+  void *data; /* or NULL: the server has not sent this state */
   size_t size;
   uint64_t serial;
-} content;
+} state;
 
 struct vkgdr_frames {
   atomic_uint refs; /* one of the owner, and one of each frame in use */
@@ -45,14 +47,13 @@ struct vkgdr_frames {
   atomic_uint_fast64_t lost;
 
   /* Used by the thread that receives. */
-  bool is_welcome;
+  uint32_t max_frames; /* from the server's WELCOME; 0: it is still to come */
   import *imports;
   uint32_t n_imports;
-  content states[VKGDR_FRAMES_N_STATES];
-  vkgdr_frame_format format;
-  uint64_t format_serial, last_serial;
+  state states[VKGDR_FRAMES_N_STATES];
+  uint64_t last_serial;
   uint64_t last_number;    /* of the last frame; 0: none yet */
-  vkgdr_frames_status end; /* BYE or ERROR; TIMEOUT: not ended */
+  vkgdr_frames_status end; /* BYE, REFUSED or ERROR; TIMEOUT: not ended */
   vkgdr_error failure;
 
   /* Opened before the first import. NULL with vkgdr_frames_params.import. */
@@ -73,7 +74,8 @@ struct vkgdr_frame {
   vkgdr_frame_t next; /* in `unsent` or `done` */
   bool release_is_sent;
   vkgdr_frame_info info;
-  vkgdr_frame_format format;
+  vkgdr_frame_format format; /* all 0: no raw video */
+  vkgdr_frame_tensor tensor; /* all 0: no tensor */
   import *imports[VKGDR_FRAME_MAX_MEMORIES];
   uint8_t metas[];
 };
@@ -386,89 +388,119 @@ read_welcome (vkgdr_frames_t self, const uint8_t *data, size_t size)
 {
   vkgdr_wire_welcome message;
 
-  if (size != sizeof (message) || self->is_welcome)
+  if (size != sizeof (message) || self->max_frames > 0)
     return refuse ("a greeting");
   memcpy (&message, data, sizeof (message));
-  if (memcmp (message.magic, VKGDR_WIRE_MAGIC, sizeof (message.magic)) != 0
-      || message.version != VKGDR_WIRE_VERSION)
+  if (message.version != VKGDR_WIRE_VERSION || message.max_frames == 0)
     return refuse ("a greeting");
-  self->is_welcome = true;
+  self->max_frames = message.max_frames;
   return true;
 }
 
+/* A state without bytes is valid: the server does not have it any more. */
 static bool
-is_valid_plane (const vkgdr_frame_plane_format *plane)
+is_valid_state (uint32_t kind, const void *data, size_t size)
 {
-  return plane->width > 0 && plane->width <= INT16_MAX * 16 && plane->height > 0
-         && plane->height <= INT16_MAX * 16 && plane->channels > 0
-         && plane->channels <= 64
-         && (plane->bits == 8 || plane->bits == 16 || plane->bits == 32);
-}
+  vkgdr_frame_format format;
+  vkgdr_frame_tensor tensor;
 
-static bool
-read_format (vkgdr_frames_t self, const uint8_t *data, size_t size)
-{
-  vkgdr_wire_format message;
-  vkgdr_frame_format *format = &message.format;
-  uint32_t i;
-
-  if (size != sizeof (message))
-    return refuse ("a format");
-  memcpy (&message, data, sizeof (message));
-  if (format->name[sizeof (format->name) - 1] != '\0'
-      || format->n_planes > VKGDR_FRAME_MAX_PLANES || format->fps_n < 0
-      || format->fps_d < 0 || format->par_n < 0 || format->par_d < 0
-      || format->width > INT32_MAX || format->height > INT32_MAX)
-    return refuse ("a format");
-  for (i = 0; i < format->n_planes; i++)
-    if (!is_valid_plane (&format->planes[i]))
-      return refuse ("a format");
-  self->format = *format;
-  self->format_serial = ++self->last_serial;
-  return true;
-}
-
-/* Returns the content of a message, which the caller frees, or NULL. @fd: the
- * attached file descriptor, or -1. */
-static void *
-read_content (const uint8_t *data, size_t size, int fd, size_t *content_size)
-{
-  vkgdr_wire_content head;
-  char *result;
-
-  if (size < sizeof (head))
-    return NULL;
-  memcpy (&head, data, sizeof (head));
-  if (head.content_size > VKGDR_WIRE_MAX_CONTENT
-      || size != sizeof (head) + (fd < 0 ? head.content_size : 0))
-    return NULL;
-  result = malloc (head.content_size + 1);
-  if (!result)
-    return NULL;
-  if (fd < 0) {
-    memcpy (result, data + sizeof (head), head.content_size);
-  } else if (!vkgdr_socket_read_memfd (fd, result, head.content_size)) {
-    free (result);
-    return NULL;
+  if (size == 0)
+    return true;
+  switch (kind) {
+  case VKGDR_FRAMES_FORMAT:
+    if (size != sizeof (format))
+      return false;
+    memcpy (&format, data, size);
+    return vkgdr_frame_format_is_valid (&format);
+  case VKGDR_FRAMES_TENSOR:
+    if (size != sizeof (tensor))
+      return false;
+    memcpy (&tensor, data, size);
+    return vkgdr_frame_tensor_get_size (&tensor) > 0;
+  default: /* the others are for GStreamer, which checks them */
+    return true;
   }
-  result[head.content_size] = '\0';
-  *content_size = head.content_size;
-  return result;
 }
 
 static bool
-read_state (vkgdr_frames_t self, vkgdr_frames_state state, const uint8_t *data,
-    size_t size, int fd)
+set_state (vkgdr_frames_t self, uint32_t kind, const uint8_t *data, size_t size)
 {
-  static const char *const names[] = { "caps", "a segment", "tags", "tags" };
-  size_t content_size = 0;
-  void *bytes = read_content (data, size, fd, &content_size);
+  static const char *const names[] = { "a format", "a tensor", "caps",
+    "a segment", "tags", "tags", "a latency" };
+  state *one = &self->states[kind];
+  uint8_t *bytes;
 
-  if (!bytes)
-    return refuse (names[state]);
-  free (self->states[state].data);
-  self->states[state] = (content){ bytes, content_size, ++self->last_serial };
+  if (!is_valid_state (kind, data, size))
+    return refuse (names[kind]);
+  bytes = malloc (size + 1);
+  if (!bytes) {
+    vkgdr_error_set ("no memory is left: end other programs");
+    return false;
+  }
+  memcpy (bytes, data, size);
+  bytes[size] = 0;
+  free (one->data);
+  *one = (state){ bytes, size, ++self->last_serial };
   return true;
+}
+
+/* An empty text is the regular end. A reason is printable ASCII, because an
+ * application may print it. */
+static vkgdr_frames_status
+read_bye (const uint8_t *text, size_t size)
+{
+  size_t i;
+
+  for (i = 0; i < size; i++)
+    if (text[i] < ' ' || text[i] > '~')
+      break;
+  if (i < size || size > VKGDR_WIRE_MAX_REASON) {
+    refuse ("a farewell");
+    return VKGDR_FRAMES_ERROR;
+  }
+  if (size == 0)
+    return VKGDR_FRAMES_BYE;
+  vkgdr_error_set (
+      "the server refuses this client: %.*s", (int) size, (const char *) text);
+  return VKGDR_FRAMES_REFUSED;
+}
+
+/* Kinds that are not known are skipped. */
+static vkgdr_frames_status
+read_state (vkgdr_frames_t self, const uint8_t *data, size_t size)
+{
+  vkgdr_wire_state head;
+
+  if (size < sizeof (head) || size - sizeof (head) > VKGDR_WIRE_MAX_CONTENT) {
+    refuse ("a state");
+    return VKGDR_FRAMES_ERROR;
+  }
+  memcpy (&head, data, sizeof (head));
+  data += sizeof (head);
+  size -= sizeof (head);
+  if (head.kind == VKGDR_WIRE_BYE)
+    return read_bye (data, size);
+  if (self->max_frames == 0) {
+    refuse ("a state");
+    return VKGDR_FRAMES_ERROR;
+  }
+  if (head.kind == VKGDR_WIRE_EOS)
+    return VKGDR_FRAMES_EOS;
+  if (head.kind < VKGDR_FRAMES_N_STATES
+      && !set_state (self, head.kind, data, size))
+    return VKGDR_FRAMES_ERROR;
+  return VKGDR_FRAMES_TIMEOUT;
+}
+
+/* The UUID of the device is needed to find the device. */
+static bool
+is_valid_memory (vkgdr_frames_t self, const vkgdr_wire_memory *message)
+{
+  static const uint8_t unknown[sizeof (message->info.device_uuid)];
+
+  return !*find_import (self, message->id) && message->info.size > 0
+         && message->info.size <= PTRDIFF_MAX
+         && memcmp (message->info.device_uuid, unknown, sizeof (unknown)) != 0;
 }
 
 static bool
@@ -486,8 +518,7 @@ read_memory (vkgdr_frames_t self, const uint8_t *data, size_t size, int *fd)
     return false;
   }
   memcpy (&message, data, sizeof (message));
-  if (*find_import (self, message.id) || message.info.size == 0
-      || message.info.size > PTRDIFF_MAX)
+  if (!is_valid_memory (self, &message))
     return refuse ("memory");
   one = calloc (1, sizeof (*one));
   if (one)
@@ -515,24 +546,6 @@ read_forget (vkgdr_frames_t self, const uint8_t *data, size_t size)
   memcpy (&message, data, sizeof (message));
   forget (self, message.number);
   return true;
-}
-
-/* An empty text is the regular end. */
-static vkgdr_frames_status
-read_bye (const uint8_t *data, size_t size, int fd)
-{
-  size_t length = 0;
-  char *reason = fd < 0 ? read_content (data, size, fd, &length) : NULL;
-  vkgdr_frames_status result = VKGDR_FRAMES_ERROR;
-
-  if (!reason)
-    refuse ("a farewell");
-  else if (length == 0)
-    result = VKGDR_FRAMES_BYE;
-  else
-    vkgdr_error_set ("the server refuses this client: %.512s", reason);
-  free (reason);
-  return result;
 }
 
 /* --- frames -------------------------------------------------------------- */
@@ -602,21 +615,47 @@ read_parts (vkgdr_frames_t self, vkgdr_frame_t frame,
     if (!read_plane (frame, &plane))
       return false;
   }
-  memcpy (frame->metas, data, head->metas_size);
-  return true;
+  if (head->metas_size > 0)
+    memcpy (frame->metas, data, head->metas_size);
+  return !frame->info.tensor
+         || (frame->info.n_memories == 1
+             && frame->info.memories[0].size
+                    >= vkgdr_frame_tensor_get_size (&frame->tensor));
+}
+
+static bool
+is_valid_time (uint64_t time)
+{
+  return time == VKGDR_FRAME_NO_TIME || time <= INT64_MAX;
 }
 
 static bool
 is_valid_frame (vkgdr_frames_t self, const vkgdr_wire_frame *head, size_t size)
 {
-  return head->n_ranges <= VKGDR_FRAME_MAX_MEMORIES
-         && (head->n_planes == 0 || head->n_planes == self->format.n_planes)
+  const vkgdr_frame_format *format = self->states[VKGDR_FRAMES_FORMAT].data;
+  uint32_t n_planes =
+      self->states[VKGDR_FRAMES_FORMAT].size > 0 ? format->n_planes : 0;
+
+  return is_valid_time (head->pts) && is_valid_time (head->dts)
+         && is_valid_time (head->duration) && head->time >= -1
+         && head->n_ranges <= VKGDR_FRAME_MAX_MEMORIES
+         && (head->n_planes == 0 || head->n_planes == n_planes)
          && head->metas_size <= size
          && size
                 == sizeof (*head) + head->n_ranges * sizeof (vkgdr_wire_range)
                        + head->n_planes * sizeof (vkgdr_wire_plane)
                        + head->metas_size
          && head->number > self->last_number;
+}
+
+/* Returns false if the server has no such state. */
+static bool
+copy_state (vkgdr_frames_t self, vkgdr_frames_state kind, void *to)
+{
+  if (self->states[kind].size == 0)
+    return false;
+  memcpy (to, self->states[kind].data, self->states[kind].size);
+  return true;
 }
 
 static void
@@ -632,15 +671,13 @@ describe (
   info->pts = head->pts;
   info->dts = head->dts;
   info->duration = head->duration;
-  info->offset = head->offset;
-  info->offset_end = head->offset_end;
-  info->base = head->base;
-  info->latency = head->latency;
   info->flags = head->flags | (info->lost > 0 ? VKGDR_FRAME_DISCONT : 0);
   info->metas_size = head->metas_size;
   info->metas = frame->metas;
-  frame->format = self->format;
   info->format = &frame->format;
+  copy_state (self, VKGDR_FRAMES_FORMAT, &frame->format);
+  if (copy_state (self, VKGDR_FRAMES_TENSOR, &frame->tensor))
+    info->tensor = &frame->tensor;
 }
 
 static vkgdr_frame_t
@@ -687,39 +724,22 @@ handle (vkgdr_frames_t self, const uint8_t *data, size_t size, int *fd,
 
   if (size >= sizeof (header))
     memcpy (&header, data, sizeof (header));
-  if (header.size != size
-      || (!self->is_welcome && header.type != VKGDR_WIRE_WELCOME
-          && header.type != VKGDR_WIRE_BYE)) {
+  if (header.size != size)
+    header.type = 0;
+  if (header.type == VKGDR_WIRE_STATE)
+    return read_state (self, data, size);
+  if (header.type == VKGDR_WIRE_WELCOME) {
+    ok = read_welcome (self, data, size);
+  } else if (self->max_frames == 0) {
     refuse ("a message");
-    return VKGDR_FRAMES_ERROR;
-  }
-  switch (header.type) {
-  case VKGDR_WIRE_FRAME:
+  } else if (header.type == VKGDR_WIRE_FRAME) {
     *frame = read_frame (self, data, size);
     return *frame ? VKGDR_FRAMES_FRAME : VKGDR_FRAMES_ERROR;
-  case VKGDR_WIRE_EOS:
-    return VKGDR_FRAMES_EOS;
-  case VKGDR_WIRE_BYE:
-    return read_bye (data, size, *fd);
-  case VKGDR_WIRE_WELCOME:
-    ok = read_welcome (self, data, size);
-    break;
-  case VKGDR_WIRE_FORMAT:
-    ok = read_format (self, data, size);
-    break;
-  case VKGDR_WIRE_CAPS:
-  case VKGDR_WIRE_SEGMENT:
-  case VKGDR_WIRE_STREAM_TAGS:
-  case VKGDR_WIRE_GLOBAL_TAGS:
-    ok = read_state (self, header.type - VKGDR_WIRE_CAPS, data, size, *fd);
-    break;
-  case VKGDR_WIRE_MEMORY:
+  } else if (header.type == VKGDR_WIRE_MEMORY) {
     ok = read_memory (self, data, size, fd);
-    break;
-  case VKGDR_WIRE_FORGET:
+  } else if (header.type == VKGDR_WIRE_FORGET) {
     ok = read_forget (self, data, size);
-    break;
-  default:
+  } else {
     refuse ("a message");
   }
   return ok ? VKGDR_FRAMES_TIMEOUT : VKGDR_FRAMES_ERROR;
@@ -752,11 +772,40 @@ receive_one (vkgdr_frames_t self, vkgdr_frame_t *frame, bool *is_empty)
   return status;
 }
 
+/* Remembers how the connection has ended, if it has. */
+static void
+note_end (vkgdr_frames_t self, vkgdr_frames_status status)
+{
+  if (status < 0)
+    vkgdr_error_save (&self->failure);
+  if (status < 0 || status == VKGDR_FRAMES_BYE)
+    self->end = status;
+}
+
+/* Waits until there is a message, and until the deadline at most. Returns false
+ * if it has come. @timeout: 0: does not wait; -1: without a limit */
+static bool
+wait_for_message (vkgdr_frames_t self, int64_t timeout, int64_t deadline)
+{
+  int64_t left = timeout < 0 ? -1 : deadline - vkgdr_socket_now ();
+
+  if (timeout >= 0 && left <= 0)
+    return false;
+  vkgdr_socket_wait (self->fd, left);
+  return true;
+}
+
+static int64_t
+get_deadline (int64_t timeout)
+{
+  return timeout > 0 ? vkgdr_socket_now () + timeout : 0;
+}
+
 vkgdr_frames_status
 vkgdr_frames_receive (
     vkgdr_frames_t self, int64_t timeout, vkgdr_frame_t *frame)
 {
-  int64_t deadline = timeout > 0 ? vkgdr_socket_now () + timeout : 0;
+  int64_t deadline = get_deadline (timeout);
 
   *frame = NULL;
   free_done (self);
@@ -767,21 +816,42 @@ vkgdr_frames_receive (
 
     if (status == VKGDR_FRAMES_FRAME || status == VKGDR_FRAMES_EOS)
       return status;
-    if (status == VKGDR_FRAMES_ERROR)
-      vkgdr_error_save (&self->failure);
-    self->end = status;
-    if (is_empty && timeout > 0) {
-      timeout = deadline - vkgdr_socket_now ();
-      timeout = timeout > 0 ? timeout : 0;
-    }
-    if (is_empty && timeout == 0)
-      return status;
-    if (is_empty)
-      vkgdr_socket_wait (self->fd, timeout);
+    note_end (self, status);
+    if (is_empty && !wait_for_message (self, timeout, deadline))
+      return VKGDR_FRAMES_TIMEOUT;
   }
-  if (self->end == VKGDR_FRAMES_ERROR)
+  if (self->end < 0)
     vkgdr_error_restore (&self->failure);
   return self->end;
+}
+
+/* Before WELCOME, there is no frame and no EOS. */
+bool
+vkgdr_frames_wait_accepted (vkgdr_frames_t self, int64_t timeout)
+{
+  int64_t deadline = get_deadline (timeout);
+  vkgdr_frame_t none = NULL;
+
+  while (self->max_frames == 0 && self->end == VKGDR_FRAMES_TIMEOUT) {
+    bool is_empty;
+
+    note_end (self, receive_one (self, &none, &is_empty));
+    if (is_empty && !wait_for_message (self, timeout, deadline)) {
+      vkgdr_error_set ("the process that serves this socket does not answer: "
+                       "see whether it is stopped or busy, or wait longer");
+      errno = ETIMEDOUT;
+      return false;
+    }
+  }
+  if (self->max_frames > 0)
+    return true;
+  if (self->end == VKGDR_FRAMES_BYE)
+    vkgdr_error_set ("the server has stopped before it accepted this client: "
+                     "start it again");
+  else
+    vkgdr_error_restore (&self->failure);
+  errno = ECONNREFUSED;
+  return false;
 }
 
 int
@@ -800,12 +870,12 @@ vkgdr_frames_get_state (vkgdr_frames_t self, vkgdr_frames_state state,
   return self->states[state].data;
 }
 
-const vkgdr_frame_format *
-vkgdr_frames_get_format (vkgdr_frames_t self, uint64_t *serial)
+uint32_t
+vkgdr_frames_get_room (vkgdr_frames_t self)
 {
-  if (serial)
-    *serial = self->format_serial;
-  return self->format_serial ? &self->format : NULL;
+  uint32_t n = atomic_load (&self->refs) - 1;
+
+  return n < self->max_frames ? self->max_frames - n : 0;
 }
 
 uint64_t
@@ -822,21 +892,24 @@ vkgdr_frames_get_device (vkgdr_frames_t self)
 
 /* --- the connection ------------------------------------------------------ */
 
-/* Connects, perhaps after several attempts. */
+/* Connects, perhaps after several attempts. The pauses between them grow. */
 static int
-connect_in_time (const vkgdr_frames_params *params)
+connect_in_time (const vkgdr_frames_params *params, int64_t deadline)
 {
-  int64_t deadline =
-      params->timeout > 0 ? vkgdr_socket_now () + params->timeout : 0;
-  const struct timespec interval = { .tv_nsec = CONNECTION_INTERVAL };
+  int64_t pause = FIRST_PAUSE;
 
   for (;;) {
     int fd = vkgdr_socket_connect (params->path);
+    int64_t left = deadline - vkgdr_socket_now ();
 
     if (fd >= 0 || errno != ENOENT || params->timeout == 0
-        || (params->timeout > 0 && vkgdr_socket_now () >= deadline))
+        || (params->timeout > 0 && left <= 0))
       return fd;
-    nanosleep (&interval, NULL);
+    if (params->timeout > 0 && left < pause)
+      pause = left;
+    nanosleep (
+        &(struct timespec){ pause / 1000000000, pause % 1000000000 }, NULL);
+    pause = pause * 2 < LAST_PAUSE ? pause * 2 : LAST_PAUSE;
   }
 }
 
@@ -856,10 +929,20 @@ greet (vkgdr_frames_t self)
   return vkgdr_socket_check_peer (self->fd, self->params.allowed_peers);
 }
 
+/* How much of the timeout is left, and 0 at least. */
+static int64_t
+get_left (const vkgdr_frames_params *params, int64_t deadline)
+{
+  int64_t left = deadline - vkgdr_socket_now ();
+
+  return params->timeout < 0 ? -1 : left > 0 ? left : 0;
+}
+
 vkgdr_frames_t
 vkgdr_frames_connect (const vkgdr_frames_params *params)
 {
   vkgdr_frames_t self = calloc (1, sizeof (*self));
+  int64_t deadline = get_deadline (params->timeout);
   int number;
 
   if (!self) {
@@ -871,8 +954,10 @@ vkgdr_frames_connect (const vkgdr_frames_params *params)
   pthread_mutex_init (&self->lock, NULL);
   self->params = *params;
   self->params.path = NULL;
-  self->fd = connect_in_time (params);
-  if (self->fd >= 0 && greet (self)) {
+  self->fd = connect_in_time (params, deadline);
+  if (self->fd >= 0 && greet (self)
+      && (params->timeout == 0
+          || vkgdr_frames_wait_accepted (self, get_left (params, deadline)))) {
     vkgdr_error_clear ();
     return self;
   }

@@ -31,7 +31,7 @@ ref_locked (uint64_t key)
 }
 
 vkgdr_export *
-vkgdr_export_new (uint64_t key, int fd, const vkgdr_fd_info *info)
+vkgdr_export_new (uint64_t key, int fd, const vkgdr_fd_info *info, bool *is_new)
 {
   vkgdr_export *self = calloc (1, sizeof (*self)), *other;
 
@@ -49,6 +49,8 @@ vkgdr_export_new (uint64_t key, int fd, const vkgdr_fd_info *info)
     all = self;
   }
   pthread_mutex_unlock (&lock);
+  if (is_new)
+    *is_new = !other;
   if (!other)
     return self;
   close (fd);

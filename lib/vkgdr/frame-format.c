@@ -3,6 +3,8 @@
  * frame-format.c: the planes of pixel formats
  *
  * For programs without GStreamer; vkgdripcsink knows all formats of GStreamer.
+ * Also checks the descriptions of pictures and tensors that another process has
+ * sent.
  */
 
 #include <stdio.h>
@@ -97,6 +99,45 @@ vkgdr_frame_format_init (vkgdr_frame_format *format, const char *name,
   return true;
 }
 
+/* --- checks of what another process has sent ----------------------------- */
+
+static bool
+is_valid_plane (const vkgdr_frame_plane_format *plane)
+{
+  return plane->width > 0 && plane->width <= VKGDR_FRAME_MAX_SIZE
+         && plane->height > 0 && plane->height <= VKGDR_FRAME_MAX_SIZE
+         && plane->channels > 0 && plane->channels <= 64
+         && (plane->bits == 8 || plane->bits == 16 || plane->bits == 32);
+}
+
+static bool
+is_valid_name (const char *name, size_t size)
+{
+  size_t i = 0;
+
+  while (i < size && name[i] > ' ' && name[i] <= '~')
+    i++;
+  return i > 0 && i < size && name[i] == '\0';
+}
+
+bool
+vkgdr_frame_format_is_valid (const vkgdr_frame_format *format)
+{
+  uint32_t i;
+
+  if (!is_valid_name (format->name, sizeof (format->name)) || format->width == 0
+      || format->width > VKGDR_FRAME_MAX_SIZE || format->height == 0
+      || format->height > VKGDR_FRAME_MAX_SIZE || format->fps_n < 0
+      || format->fps_d <= 0 || format->par_n <= 0 || format->par_d <= 0
+      || format->interlace_mode > 4 || format->range > 2
+      || format->n_planes > VKGDR_FRAME_MAX_PLANES)
+    return false;
+  for (i = 0; i < format->n_planes; i++)
+    if (!is_valid_plane (&format->planes[i]))
+      return false;
+  return true;
+}
+
 bool
 vkgdr_frame_plane_fits (const vkgdr_frame_plane_format *format, uint64_t offset,
     int64_t stride, uint64_t size)
@@ -109,4 +150,30 @@ vkgdr_frame_plane_fits (const vkgdr_frame_plane_format *format, uint64_t offset,
     return false;
   return (int64_t) offset + (span < 0 ? span : 0) >= 0
          && (int64_t) offset + (span > 0 ? span : 0) <= (int64_t) size - row;
+}
+
+/* The elements of a row, and the rows, have to be counted without an
+ * overflow. */
+size_t
+vkgdr_frame_tensor_get_size (const vkgdr_frame_tensor *tensor)
+{
+  const uint32_t bits = tensor->bits;
+  uint64_t last = 0; /* the element with the highest address */
+  uint32_t i;
+
+  if (tensor->n_dims == 0 || tensor->n_dims > VKGDR_FRAME_MAX_DIMS
+      || tensor->code > 6 || tensor->code == 3
+      || (bits != 8 && bits != 16 && bits != 32 && bits != 64 && bits != 128))
+    return 0;
+  for (i = 0; i < tensor->n_dims; i++) {
+    uint64_t shape = (uint64_t) tensor->shape[i], distance;
+
+    if (tensor->shape[i] <= 0 || tensor->strides[i] < 0
+        || __builtin_mul_overflow (
+            shape - 1, (uint64_t) tensor->strides[i], &distance)
+        || __builtin_add_overflow (last, distance, &last)
+        || last > INT64_MAX / 32)
+      return 0;
+  }
+  return (size_t) (last + 1) * bits / 8;
 }

@@ -15,9 +15,6 @@
  * others. */
 #define MAX_ANSWERS 64
 
-/* The maximum length of BYE's text in bytes. */
-#define MAX_REASON 512
-
 /* --- what is sent -------------------------------------------------------- */
 
 vkgdr_packet *
@@ -29,7 +26,6 @@ vkgdr_packet_new (size_t size)
   if (!self)
     return NULL;
   atomic_init (&self->refs, 1);
-  self->fd = -1;
   self->serial = atomic_fetch_add (&last_serial, 1) + 1;
   self->size = size;
   return self;
@@ -38,11 +34,8 @@ vkgdr_packet_new (size_t size)
 void
 vkgdr_packet_unref (vkgdr_packet *self)
 {
-  if (!self || atomic_fetch_sub (&self->refs, 1) != 1)
-    return;
-  if (self->fd >= 0)
-    close (self->fd);
-  free (self);
+  if (self && atomic_fetch_sub (&self->refs, 1) == 1)
+    free (self);
 }
 
 vkgdr_output *
@@ -55,7 +48,7 @@ vkgdr_output_new (vkgdr_packet *const *states, size_t size)
     return NULL;
   self->refs = 1;
   self->size = size;
-  for (i = 0; i < VKGDR_PEER_N_STATES; i++) {
+  for (i = 0; i < VKGDR_FRAMES_N_STATES; i++) {
     self->states[i] = states[i];
     if (states[i])
       atomic_fetch_add (&states[i]->refs, 1);
@@ -83,7 +76,7 @@ vkgdr_output_free_all (vkgdr_output *garbage)
 
     for (i = 0; i < garbage->n_exports; i++)
       vkgdr_export_unref (garbage->exports[i]);
-    for (i = 0; i < VKGDR_PEER_N_STATES; i++)
+    for (i = 0; i < VKGDR_FRAMES_N_STATES; i++)
       vkgdr_packet_unref (garbage->states[i]);
     if (garbage->release)
       garbage->release (garbage->user_data);
@@ -95,13 +88,15 @@ vkgdr_output_free_all (vkgdr_output *garbage)
 /* --- the client ---------------------------------------------------------- */
 
 vkgdr_peer *
-vkgdr_peer_new (int fd)
+vkgdr_peer_new (int fd, uint32_t max)
 {
   vkgdr_peer *self = calloc (1, sizeof (*self));
 
   if (!self)
     return NULL;
   self->fd = fd;
+  self->max = max;
+  self->deadline = vkgdr_socket_now () + VKGDR_WIRE_PATIENCE;
   self->generation = vkgdr_export_generation ();
   return self;
 }
@@ -175,12 +170,12 @@ send_states (vkgdr_peer *self, const vkgdr_output *output)
 {
   int i;
 
-  for (i = 0; i < VKGDR_PEER_N_STATES; i++) {
+  for (i = 0; i < VKGDR_FRAMES_N_STATES; i++) {
     const vkgdr_packet *packet = output->states[i];
 
     if (!packet || packet->serial == self->states[i])
       continue;
-    if (!send_bytes (self, packet->data, packet->size, packet->fd))
+    if (!send_bytes (self, packet->data, packet->size, -1))
       return false;
     self->states[i] = packet->serial;
   }
@@ -228,7 +223,8 @@ is_end (const vkgdr_output *output)
 static bool
 send_output (vkgdr_peer *self, const vkgdr_output *output)
 {
-  const vkgdr_wire_header eos = { VKGDR_WIRE_EOS, sizeof (eos) };
+  const vkgdr_wire_state eos = { { VKGDR_WIRE_STATE, sizeof (eos) },
+    VKGDR_WIRE_EOS, 0 };
 
   if (!send_states (self, output))
     return false;
@@ -249,22 +245,19 @@ has_waiting_end (const vkgdr_peer *self)
   return false;
 }
 
-/* There is no limit if EOS waits: the client may keep its frames until EOS
- * arrives, and EOS comes after all frames. */
 void
-vkgdr_peer_send (vkgdr_peer *self, uint32_t max, vkgdr_output **garbage)
+vkgdr_peer_send (vkgdr_peer *self, vkgdr_output **garbage)
 {
-  if (has_waiting_end (self))
-    max = UINT32_MAX;
   self->is_blocked = false;
   while (!self->is_broken && self->n_sent < self->n) {
     vkgdr_output *output = self->outputs[self->n_sent];
 
-    if ((!is_end (output) && self->n_sent >= max)
+    if ((!is_end (output) && self->n_sent >= self->max)
         || !send_output (self, output))
       break;
     if (is_end (output)) {
       drop (self, self->n_sent, garbage);
+      self->deadline = 0;
     } else {
       self->n_sent++;
       self->sent++;
@@ -272,35 +265,10 @@ vkgdr_peer_send (vkgdr_peer *self, uint32_t max, vkgdr_output **garbage)
   }
 }
 
-void
-vkgdr_peer_offer (vkgdr_peer *self, vkgdr_output *output, uint32_t max,
-    vkgdr_server_leaky leaky, vkgdr_output **garbage)
+/* Adds @output to those that wait. */
+static void
+append (vkgdr_peer *self, vkgdr_output *output)
 {
-  bool is_waiting = self->n > self->n_sent;
-  bool is_after_end = is_waiting && is_end (self->outputs[self->n - 1]);
-
-  if (!vkgdr_peer_is_active (self))
-    return;
-  /* A client that does not read gets only one EOS after its last frame. */
-  if (is_end (output) && is_after_end)
-    return;
-  if (!is_end (output)) {
-    if (leaky == VKGDR_SERVER_LEAKY_UPSTREAM
-        && (self->n_sent >= max || is_waiting)) {
-      self->lost++;
-      return;
-    }
-    if (leaky == VKGDR_SERVER_LEAKY_DOWNSTREAM && is_waiting && !is_after_end) {
-      self->lost++;
-      drop (self, self->n - 1, garbage);
-    }
-  } else if (leaky == VKGDR_SERVER_LEAKY_DOWNSTREAM && has_waiting_end (self)) {
-    /* The client has not read the end of the last stream yet. It loses this
-     * one, or else the frames of all streams would wait. */
-    self->lost++;
-    drop (self, self->n - 1, garbage);
-    return;
-  }
   if (!grow ((void **) &self->outputs, self->n, &self->room,
           sizeof (self->outputs[0]))) {
     self->lost += !is_end (output);
@@ -308,22 +276,92 @@ vkgdr_peer_offer (vkgdr_peer *self, vkgdr_output *output, uint32_t max,
   }
   output->refs++;
   self->outputs[self->n++] = output;
-  vkgdr_peer_send (self, max, garbage);
 }
 
+/* Replaces the frame that waits, or waits behind the end of the last stream. */
+static void
+offer_frame (vkgdr_peer *self, vkgdr_output *output, bool is_leaky,
+    vkgdr_output **garbage)
+{
+  bool is_waiting = self->n > self->n_sent;
+
+  if (is_leaky && is_waiting && !is_end (self->outputs[self->n - 1])) {
+    self->lost++;
+    drop (self, self->n - 1, garbage);
+  }
+  append (self, output);
+}
+
+/* A client that does not read gets only one EOS after its last frame. If it has
+ * not read the end of the last stream yet, it loses this one, or else the
+ * frames of all streams would wait. */
+static void
+offer_end (vkgdr_peer *self, vkgdr_output *output, bool is_leaky,
+    vkgdr_output **garbage)
+{
+  bool is_waiting = self->n > self->n_sent;
+
+  if (is_waiting && is_end (self->outputs[self->n - 1]))
+    return;
+  if (is_leaky && has_waiting_end (self)) {
+    self->lost++;
+    drop (self, self->n - 1, garbage);
+    return;
+  }
+  append (self, output);
+  self->deadline = vkgdr_socket_now () + VKGDR_WIRE_PATIENCE;
+}
+
+void
+vkgdr_peer_offer (vkgdr_peer *self, vkgdr_output *output, bool is_leaky,
+    vkgdr_output **garbage)
+{
+  if (!vkgdr_peer_is_active (self))
+    return;
+  if (is_end (output))
+    offer_end (self, output, is_leaky, garbage);
+  else
+    offer_frame (self, output, is_leaky, garbage);
+  vkgdr_peer_send (self, garbage);
+}
+
+/* A client may keep all its frames until it gets EOS, as some encoders do. So
+ * the frames before EOS do not wait for ever. */
+static void
+drop_before_end (vkgdr_peer *self, vkgdr_output **garbage)
+{
+  while (self->n_sent < self->n && !is_end (self->outputs[self->n_sent])) {
+    self->lost++;
+    drop (self, self->n_sent, garbage);
+  }
+}
+
+void
+vkgdr_peer_check_deadline (vkgdr_peer *self, vkgdr_output **garbage)
+{
+  if (self->deadline == 0 || vkgdr_socket_now () < self->deadline)
+    return;
+  self->deadline = 0;
+  if (!self->is_known)
+    self->is_broken = true;
+  else if (has_waiting_end (self))
+    drop_before_end (self, garbage);
+}
+
+/* A reason is printable ASCII. */
 void
 vkgdr_peer_say_bye (int fd, const char *reason)
 {
   struct {
-    vkgdr_wire_content head;
-    char text[MAX_REASON];
-  } bye = { .head = { .header = { .type = VKGDR_WIRE_BYE } } };
-  size_t length;
+    vkgdr_wire_state head;
+    char text[VKGDR_WIRE_MAX_REASON];
+  } bye = { .head = { { VKGDR_WIRE_STATE, 0 }, VKGDR_WIRE_BYE, 0 } };
+  uint32_t length = 0;
 
-  snprintf (bye.text, sizeof (bye.text), "%s", reason);
-  length = strlen (bye.text);
-  bye.head.content_size = length;
-  bye.head.header.size = (uint32_t) (sizeof (bye.head) + length);
+  for (; reason[length] && length < sizeof (bye.text); length++)
+    bye.text[length] =
+        reason[length] >= ' ' && reason[length] <= '~' ? reason[length] : '?';
+  bye.head.header.size = (uint32_t) sizeof (bye.head) + length;
   vkgdr_socket_send (fd, &bye, bye.head.header.size, -1);
 }
 
@@ -357,10 +395,10 @@ handle_hello (vkgdr_peer *self, const vkgdr_wire_hello *hello)
 {
   const vkgdr_wire_welcome welcome = {
     .header = { VKGDR_WIRE_WELCOME, sizeof (welcome) },
-    .magic = VKGDR_WIRE_MAGIC_BYTES,
     .version = VKGDR_WIRE_VERSION,
+    .max_frames = self->max,
   };
-  char reason[MAX_REASON];
+  char reason[VKGDR_WIRE_MAX_REASON];
 
   if (self->is_known
       || memcmp (hello->magic, VKGDR_WIRE_MAGIC, sizeof (hello->magic)) != 0)
@@ -375,6 +413,7 @@ handle_hello (vkgdr_peer *self, const vkgdr_wire_hello *hello)
     return false;
   }
   self->is_known = send_bytes (self, &welcome, sizeof (welcome), -1);
+  self->deadline = 0;
   return self->is_known;
 }
 

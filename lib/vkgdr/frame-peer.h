@@ -43,10 +43,9 @@ void vkgdr_export_unwatch (vkgdr_export_watcher *watcher);
 
 /* --- what is sent -------------------------------------------------------- */
 
-/* A message about the stream, such as CAPS. */
+/* A STATE. */
 typedef struct {
   atomic_uint refs;
-  int fd;          /* attached and owned, or -1 */
   uint64_t serial; /* not 0; another one for each message */
   size_t size;
   uint8_t data[];
@@ -55,18 +54,14 @@ typedef struct {
 vkgdr_packet *vkgdr_packet_new (size_t size);
 void vkgdr_packet_unref (vkgdr_packet *self); /* NULL is allowed */
 
-/* The number of messages that a client must have received before a frame: the
- * format, and one for each vkgdr_frames_state. An entry that is NULL has no
- * message. */
-#define VKGDR_PEER_N_STATES (VKGDR_FRAMES_N_STATES + 1)
-
-/* A frame, or EOS (without data), on its way to clients. */
+/* A frame, or EOS (without data), on its way to clients. A client must have
+ * received its states before; NULL: there is none. */
 typedef struct vkgdr_output vkgdr_output;
 struct vkgdr_output {
   vkgdr_output *next; /* in a list */
   unsigned refs;
   uint64_t number;
-  vkgdr_packet *states[VKGDR_PEER_N_STATES];
+  vkgdr_packet *states[VKGDR_FRAMES_N_STATES];
   vkgdr_export *exports[VKGDR_FRAME_MAX_MEMORIES];
   uint32_t n_exports;
   int (*check_written) (void *user_data, bool wait);
@@ -90,15 +85,19 @@ void vkgdr_output_free_all (vkgdr_output *garbage);
 
 typedef struct {
   int fd;
+  uint32_t max;     /* frames that the client may have */
+  int64_t deadline; /* when HELLO has to be there, or EOS does not wait any
+                     * longer; 0: none */
   vkgdr_output *
       *outputs; /* the client has the first @n_sent, the others wait */
   uint32_t n, n_sent, room;
   uint64_t *known; /* numbers of the memories that were sent to it */
   uint32_t n_known, known_room;
   unsigned generation; /* of exports, at the last vkgdr_peer_forget() */
-  uint64_t states[VKGDR_PEER_N_STATES]; /* serials of the last sent messages */
-  uint64_t sent, lost;                  /* frames */
-  bool is_known;                        /* it has sent HELLO */
+  uint64_t
+      states[VKGDR_FRAMES_N_STATES]; /* serials of the last sent messages */
+  uint64_t sent, lost;               /* frames */
+  bool is_known;                     /* it has sent HELLO */
   bool is_stopped; /* it has sent STOP: it accepts no more frames, but may still
                     * use some
                     */
@@ -106,10 +105,10 @@ typedef struct {
   bool is_blocked; /* its socket is full, or the system lacks resources */
 } vkgdr_peer;
 
-/* Takes ownership of @fd. Returns NULL if no memory is left; then the caller
- * still owns @fd.
+/* A client that may have @max frames. Takes ownership of @fd. Returns NULL if
+ * no memory is left; then the caller still owns @fd.
  */
-vkgdr_peer *vkgdr_peer_new (int fd);
+vkgdr_peer *vkgdr_peer_new (int fd, uint32_t max);
 
 /* Closes the connection. */
 void vkgdr_peer_free (vkgdr_peer *self, vkgdr_output **garbage);
@@ -117,13 +116,16 @@ void vkgdr_peer_free (vkgdr_peer *self, vkgdr_output **garbage);
 /* Whether the client accepts frames. */
 bool vkgdr_peer_is_active (const vkgdr_peer *self);
 
-/* Sends @output if the client has fewer than @max frames. Otherwise @leaky
- * decides; with VKGDR_SERVER_LEAKY_NO it waits. EOS always waits. */
-void vkgdr_peer_offer (vkgdr_peer *self, vkgdr_output *output, uint32_t max,
-    vkgdr_server_leaky leaky, vkgdr_output **garbage);
+/* Sends @output if the client has room for it. Otherwise it waits; if
+ * @is_leaky, it replaces a frame that waits. */
+void vkgdr_peer_offer (vkgdr_peer *self, vkgdr_output *output, bool is_leaky,
+    vkgdr_output **garbage);
 
 /* Sends as many of the waiting frames as possible. */
-void vkgdr_peer_send (vkgdr_peer *self, uint32_t max, vkgdr_output **garbage);
+void vkgdr_peer_send (vkgdr_peer *self, vkgdr_output **garbage);
+
+/* Ends what the client's deadline ends, if that time has come. */
+void vkgdr_peer_check_deadline (vkgdr_peer *self, vkgdr_output **garbage);
 
 /* Drops all waiting frames. */
 void vkgdr_peer_flush (vkgdr_peer *self, vkgdr_output **garbage);

@@ -31,10 +31,6 @@
  * dropped, or the source waits. */
 #define MAX_UNWRITTEN 16
 
-/* Nanoseconds for which a server that is being closed waits until clients have
- * read the waiting frames. A client that works needs much less. */
-#define MAX_END 2000000000
-
 /* Milliseconds until the next attempt if a client's socket is full, or if the
  * system lacks resources. Both may last long, and trying all the time would use
  * a whole processor. When a client reads again, it sends RELEASE, which wakes
@@ -57,7 +53,7 @@ struct vkgdr_server {
   vkgdr_output *first, *last; /* frames that are not written yet, and EOS */
   uint32_t n_unwritten;       /* frames among them */
   vkgdr_output *current; /* the waiter waits for it; NULL also after a flush */
-  vkgdr_packet *states[VKGDR_PEER_N_STATES];
+  vkgdr_packet *states[VKGDR_FRAMES_N_STATES];
   uint64_t last_number;
   vkgdr_server_figures gone; /* figures without the present clients' */
   bool has_ended;            /* EOS is the last thing that was sent */
@@ -83,11 +79,12 @@ distribute_locked (
   self->has_ended = output->size == 0;
   for (i = 0; i < self->n_clients; i++) {
     vkgdr_peer *peer = self->clients[i];
-    bool was_watched = peer->is_blocked || peer->is_broken;
+    bool was_watched =
+        peer->is_blocked || peer->is_broken || peer->deadline != 0;
 
-    vkgdr_peer_offer (
-        peer, output, self->params.max_buffers, self->params.leaky, garbage);
-    if (!was_watched && (peer->is_blocked || peer->is_broken))
+    vkgdr_peer_offer (peer, output, self->params.is_leaky, garbage);
+    if (!was_watched
+        && (peer->is_blocked || peer->is_broken || peer->deadline != 0))
       wake_io (self);
   }
 }
@@ -115,20 +112,18 @@ append_locked (vkgdr_server *self, vkgdr_output *output)
   self->n_unwritten += output->size > 0;
 }
 
-/* Drops the oldest frame if there are too many. With `leaky=no`, the source has
- * waited instead. */
+/* Drops the oldest frame if there are too many. Unless the server is leaky, the
+ * source has waited instead. */
 static void
 limit_queue_locked (vkgdr_server *self, vkgdr_output **garbage)
 {
   vkgdr_output *output = self->first, *next;
   bool has_dropped = false;
 
-  if (self->n_unwritten < MAX_UNWRITTEN
-      || self->params.leaky == VKGDR_SERVER_LEAKY_NO)
+  if (self->n_unwritten < MAX_UNWRITTEN || !self->params.is_leaky)
     return;
   self->first = self->last = NULL;
   self->n_unwritten = 0;
-  self->gone.dropped++;
   for (; output; output = next) {
     next = output->next;
     if (!has_dropped && output->size > 0) {
@@ -214,13 +209,8 @@ run_waiter (void *data)
 
 /* Sends a client the reason why it is refused, and closes the connection. */
 static void
-refuse (vkgdr_server *self, int fd, const char *reason)
+refuse (int fd, const char *reason)
 {
-  /* The client is counted before it gets the message, so that it is in the
-   * statistics by then. */
-  pthread_mutex_lock (&self->lock);
-  self->gone.refused++;
-  pthread_mutex_unlock (&self->lock);
   vkgdr_peer_say_bye (fd, reason);
   close (fd);
 }
@@ -231,16 +221,30 @@ add_client (vkgdr_server *self, int fd)
   vkgdr_peer *peer;
 
   if (!vkgdr_socket_check_peer (fd, self->params.peers)) {
-    refuse (self, fd, vkgdr_error_peek ());
+    refuse (fd, vkgdr_error_peek ());
   } else if (self->n_clients >= MAX_CLIENTS) {
-    refuse (self, fd, "the server already has as many clients as it can serve");
-  } else if (!(peer = vkgdr_peer_new (fd))) {
-    refuse (self, fd, "the server has no memory left");
+    refuse (fd, "the server already has as many clients as it can serve");
+  } else if (!(peer = vkgdr_peer_new (fd, self->params.max_buffers))) {
+    refuse (fd, "the server has no memory left");
   } else {
     pthread_mutex_lock (&self->lock);
     self->clients[self->n_clients++] = peer;
     pthread_mutex_unlock (&self->lock);
   }
+}
+
+/* Whether the server has all clients that it can have, and will soon have room
+ * because some have not said HELLO. A client that connects now waits for that,
+ * and is not refused. */
+static bool
+has_room_soon (vkgdr_server *self)
+{
+  uint32_t i;
+
+  for (i = 0; self->n_clients >= MAX_CLIENTS && i < self->n_clients; i++)
+    if (!self->clients[i]->is_known)
+      return true;
+  return false;
 }
 
 /* Returns false if the system lacks resources, for example file descriptors. */
@@ -249,7 +253,7 @@ accept_clients (vkgdr_server *self)
 {
   int i;
 
-  for (i = 0; i < MAX_ACCEPTS; i++) {
+  for (i = 0; i < MAX_ACCEPTS && !has_room_soon (self); i++) {
     int fd = accept4 (self->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd < 0)
@@ -278,23 +282,19 @@ tell_end_locked (vkgdr_server *self, vkgdr_peer *peer, vkgdr_output **garbage)
 
   if (!output)
     return;
-  vkgdr_peer_offer (
-      peer, output, self->params.max_buffers, self->params.leaky, garbage);
+  vkgdr_peer_offer (peer, output, self->params.is_leaky, garbage);
   vkgdr_output_unref (output, garbage);
 }
 
-/* @is_readable: whether the client has sent something. When the server is
- * closed, a client may get more frames than the maximum, because buffers are
- * not recycled any more.
- */
+/* @is_readable: whether the client has sent something. */
 static void
 serve_client_locked (vkgdr_server *self, vkgdr_peer *peer, bool is_readable,
     vkgdr_output **garbage)
 {
   if (is_readable && vkgdr_peer_receive (peer, garbage) && self->has_ended)
     tell_end_locked (self, peer, garbage);
-  vkgdr_peer_send (
-      peer, self->end != 0 ? UINT32_MAX : self->params.max_buffers, garbage);
+  vkgdr_peer_check_deadline (peer, garbage);
+  vkgdr_peer_send (peer, garbage);
   if (!peer->is_blocked && !peer->is_broken)
     vkgdr_peer_forget (peer);
 }
@@ -305,8 +305,19 @@ serve_client_locked (vkgdr_server *self, vkgdr_peer *peer, bool is_readable,
 typedef struct {
   struct pollfd fds[2 + MAX_CLIENTS];
   bool can_accept;
-  bool is_blocked; /* a client has to be tried again after some time */
+  int64_t retry; /* when clients have to be served again; INT64_MAX: never */
 } watch;
+
+/* Milliseconds until @time, rounded up, or -1. */
+static int
+get_wait (int64_t time)
+{
+  int64_t left = time - vkgdr_socket_now ();
+
+  if (time == INT64_MAX)
+    return -1;
+  return left > 0 ? (int) ((left + 999999) / 1000000) : 0;
+}
 
 static void
 wait_for_events (vkgdr_server *self, watch *now)
@@ -315,17 +326,30 @@ wait_for_events (vkgdr_server *self, watch *now)
   uint32_t i, n = self->n_clients;
 
   now->fds[0] = (struct pollfd){ self->watcher.wake, POLLIN, 0 };
-  now->fds[1] =
-      (struct pollfd){ now->can_accept ? self->listener : -1, POLLIN, 0 };
+  now->fds[1] = (struct pollfd){
+    now->can_accept && !has_room_soon (self) ? self->listener : -1, POLLIN, 0
+  };
   for (i = 0; i < n; i++)
     now->fds[2 + i] = (struct pollfd){ self->clients[i]->fd, POLLIN, 0 };
   if (poll (now->fds, 2 + n,
-          now->is_blocked || !now->can_accept ? RETRY_INTERVAL : -1)
+          now->can_accept ? get_wait (now->retry) : RETRY_INTERVAL)
       <= 0)
     for (i = 0; i < 2 + n; i++)
       now->fds[i].revents = 0;
   if (now->fds[0].revents)
     eventfd_read (self->watcher.wake, &value);
+}
+
+/* When the client has to be served again even if it sends nothing. */
+static int64_t
+get_retry (const vkgdr_peer *peer)
+{
+  int64_t retry = peer->deadline ? peer->deadline : INT64_MAX, soon;
+
+  if (!peer->is_blocked)
+    return retry;
+  soon = vkgdr_socket_now () + RETRY_INTERVAL * INT64_C (1000000);
+  return soon < retry ? soon : retry;
 }
 
 /* Returns whether the thread continues. When the server is closed, it continues
@@ -335,20 +359,23 @@ serve_clients (vkgdr_server *self, watch *now)
 {
   vkgdr_output *garbage = NULL;
   uint32_t i = self->n_clients;
-  bool goes_on;
+  bool is_waiting = false, goes_on;
 
-  now->is_blocked = false;
+  now->retry = INT64_MAX;
   pthread_mutex_lock (&self->lock);
   while (i-- > 0) {
     vkgdr_peer *peer = self->clients[i];
 
     serve_client_locked (self, peer, now->fds[2 + i].revents != 0, &garbage);
-    now->is_blocked |= peer->is_blocked;
+    is_waiting |= peer->n > peer->n_sent && !peer->is_broken;
+    if (get_retry (peer) < now->retry)
+      now->retry = get_retry (peer);
     if (peer->is_broken)
       remove_client_locked (self, i, &garbage);
   }
-  goes_on =
-      self->end == 0 || (now->is_blocked && vkgdr_socket_now () < self->end);
+  if (self->end != 0 && self->end < now->retry)
+    now->retry = self->end;
+  goes_on = self->end == 0 || (is_waiting && vkgdr_socket_now () < self->end);
   pthread_cond_broadcast (&self->cond);
   pthread_mutex_unlock (&self->lock);
   vkgdr_output_free_all (garbage);
@@ -359,15 +386,17 @@ static void *
 run_io (void *data)
 {
   vkgdr_server *self = data;
-  watch now = { .can_accept = true };
+  watch now = { .can_accept = true, .retry = INT64_MAX };
 
   do {
     wait_for_events (self, &now);
     now.can_accept = true;
     if (!serve_clients (self, &now))
       return NULL;
-    if (now.fds[1].revents)
+    if (now.fds[1].revents) {
       now.can_accept = accept_clients (self);
+      now.retry = 0; /* they have deadlines */
+    }
   } while (true);
 }
 
@@ -424,7 +453,7 @@ free_server (vkgdr_server *self)
 {
   int i;
 
-  for (i = 0; i < VKGDR_PEER_N_STATES; i++)
+  for (i = 0; i < VKGDR_FRAMES_N_STATES; i++)
     vkgdr_packet_unref (self->states[i]);
   pthread_cond_destroy (&self->cond);
   pthread_mutex_destroy (&self->lock);
@@ -478,12 +507,12 @@ vkgdr_server_new (const vkgdr_server_params *params)
 }
 
 /* The io thread sends all accepted frames before it ends, unless a client does
- * not read. */
+ * not read, or keeps its frames. */
 static void
 end_io (vkgdr_server *self)
 {
   pthread_mutex_lock (&self->lock);
-  self->end = vkgdr_socket_now () + MAX_END;
+  self->end = vkgdr_socket_now () + VKGDR_WIRE_PATIENCE;
   pthread_mutex_unlock (&self->lock);
   wake_io (self);
   pthread_join (self->io, NULL);
@@ -529,70 +558,6 @@ vkgdr_server_unref (vkgdr_server *self)
 
 /* --- the states of the stream -------------------------------------------- */
 
-/* Takes over the reference to @packet. */
-static void
-set_packet (vkgdr_server *self, int index, vkgdr_packet *packet)
-{
-  pthread_mutex_lock (&self->lock);
-  vkgdr_packet_unref (self->states[index]);
-  self->states[index] = packet;
-  pthread_mutex_unlock (&self->lock);
-}
-
-bool
-vkgdr_server_set_format (vkgdr_server *self, const vkgdr_frame_format *format)
-{
-  const vkgdr_wire_format message = { { VKGDR_WIRE_FORMAT, sizeof (message) },
-    *format };
-  vkgdr_packet *packet = vkgdr_packet_new (sizeof (message));
-
-  if (!packet)
-    return false;
-  memcpy (packet->data, &message, sizeof (message));
-  set_packet (self, 0, packet);
-  return true;
-}
-
-/* Returns NULL if no memory is left. */
-static vkgdr_packet *
-new_content (uint32_t type, const void *data, size_t size)
-{
-  bool is_large = size > VKGDR_WIRE_MAX_INLINE;
-  size_t inside = is_large ? 0 : size;
-  const vkgdr_wire_content head = {
-    { type, (uint32_t) (sizeof (head) + inside) }, size
-  };
-  vkgdr_packet *packet = vkgdr_packet_new (head.header.size);
-
-  if (!packet)
-    return NULL;
-  memcpy (packet->data, &head, sizeof (head));
-  memcpy (packet->data + sizeof (head), data, inside);
-  if (!is_large)
-    return packet;
-  packet->fd = vkgdr_socket_new_memfd (data, size);
-  if (packet->fd >= 0)
-    return packet;
-  vkgdr_packet_unref (packet);
-  return NULL;
-}
-
-bool
-vkgdr_server_set_state (
-    vkgdr_server *self, vkgdr_frames_state state, const void *data, size_t size)
-{
-  vkgdr_packet *packet = NULL;
-
-  if (size > VKGDR_WIRE_MAX_CONTENT)
-    return false;
-  if (data && !(packet = new_content (VKGDR_WIRE_CAPS + state, data, size)))
-    return false;
-  set_packet (self, 1 + state, packet);
-  return true;
-}
-
-/* --- frames -------------------------------------------------------------- */
-
 static uint8_t *
 append (uint8_t *to, const void *data, size_t size)
 {
@@ -601,20 +566,39 @@ append (uint8_t *to, const void *data, size_t size)
   return to + size;
 }
 
+bool
+vkgdr_server_set_state (
+    vkgdr_server *self, vkgdr_frames_state state, const void *data, size_t size)
+{
+  const vkgdr_wire_state head = {
+    { VKGDR_WIRE_STATE, (uint32_t) (sizeof (head) + size) }, state, 0
+  };
+  vkgdr_packet *packet = NULL;
+
+  if (size <= VKGDR_WIRE_MAX_CONTENT)
+    packet = vkgdr_packet_new (sizeof (head) + size);
+  if (!packet)
+    return false;
+  append (append (packet->data, &head, sizeof (head)), data, size);
+  pthread_mutex_lock (&self->lock);
+  vkgdr_packet_unref (self->states[state]);
+  self->states[state] = packet;
+  pthread_mutex_unlock (&self->lock);
+  return true;
+}
+
+/* --- frames -------------------------------------------------------------- */
+
 static void
 write_frame (const vkgdr_server_frame *frame, vkgdr_output *output, bool is_new)
 {
   const vkgdr_wire_frame head = {
     .header = { VKGDR_WIRE_FRAME, (uint32_t) output->size },
     .number = output->number,
+    .time = frame->time,
     .pts = frame->pts,
     .dts = frame->dts,
     .duration = frame->duration,
-    .offset = frame->offset,
-    .offset_end = frame->offset_end,
-    .base = frame->base,
-    .time = frame->time,
-    .latency = frame->latency,
     .flags = frame->flags | (is_new ? VKGDR_FRAME_DISCONT : 0),
     .n_ranges = (uint16_t) frame->n_ranges,
     .n_planes = (uint16_t) frame->n_planes,
@@ -677,7 +661,7 @@ must_wait_locked (vkgdr_server *self)
     is_full |= peer->n + queued >= self->params.max_buffers;
   }
   return (self->params.waits_for_client && !has_client)
-         || (self->params.leaky == VKGDR_SERVER_LEAKY_NO && is_full);
+         || (!self->params.is_leaky && is_full);
 }
 
 vkgdr_server_result

@@ -23,11 +23,11 @@
  * dropped, clients are told to release it. */
 typedef struct vkgdr_export vkgdr_export;
 
-/* Returns the export with the @key, which must not be 0, or makes one. Takes
- * ownership of @fd. Returns NULL if no memory is left; then the caller still
- * owns @fd. */
+/* Returns the export with the @key, which must not be 0, or makes one, and sets
+ * @is_new (may be NULL) to whether it did. Takes ownership of @fd. Returns NULL
+ * if no memory is left; then the caller still owns @fd. */
 VKGDR_API vkgdr_export *vkgdr_export_new (
-    uint64_t key, int fd, const vkgdr_fd_info *info);
+    uint64_t key, int fd, const vkgdr_fd_info *info, bool *is_new);
 VKGDR_API vkgdr_export *vkgdr_export_ref (vkgdr_export *self);
 VKGDR_API void vkgdr_export_unref (vkgdr_export *self);
 
@@ -35,19 +35,12 @@ VKGDR_API void vkgdr_export_unref (vkgdr_export *self);
 
 typedef struct vkgdr_server vkgdr_server;
 
-/* What happens to a frame if a client already has the maximum number of frames.
- * The values equal those of the property `leaky` of GStreamer's queue. */
-typedef enum {
-  VKGDR_SERVER_LEAKY_NO,        /* the source waits */
-  VKGDR_SERVER_LEAKY_UPSTREAM,  /* the new frame is dropped */
-  VKGDR_SERVER_LEAKY_DOWNSTREAM /* the oldest queued frame is dropped */
-} vkgdr_server_leaky;
-
 typedef struct {
   const char *path; /* of the socket */
   vkgdr_frame_peers peers;
-  vkgdr_server_leaky leaky;
   uint32_t max_buffers;  /* frames that one client may have */
+  bool is_leaky;         /* a client that has these loses frames; otherwise, the
+                          * source waits */
   bool waits_for_client; /* whether frames wait until there is a client */
 } vkgdr_server_params;
 
@@ -55,8 +48,6 @@ typedef struct {
   uint32_t clients; /* at present */
   uint64_t sent;    /* frames, to all clients */
   uint64_t lost;    /* frames, by all clients */
-  uint64_t refused; /* clients whose connection was not accepted */
-  uint64_t dropped; /* frames that were dropped before they were written */
 } vkgdr_server_figures;
 
 typedef struct {
@@ -74,9 +65,8 @@ typedef struct {
 /* A frame to be sent. The server takes references to the memories, and copies
  * everything else. */
 typedef struct {
-  uint64_t pts, dts, duration, offset, offset_end;
-  int64_t base, time;
-  uint64_t latency;
+  uint64_t pts, dts, duration;
+  int64_t time;
   uint32_t flags;
   uint32_t n_ranges, n_planes;
   vkgdr_server_range ranges[VKGDR_FRAME_MAX_MEMORIES];
@@ -93,29 +83,37 @@ typedef struct {
   void *user_data;
 } vkgdr_server_frame;
 
+/* The largest width and height of a picture or a plane. */
+#define VKGDR_FRAME_MAX_SIZE 524272
+
+/* Whether a format that another process has sent can be used. */
+VKGDR_API bool vkgdr_frame_format_is_valid (const vkgdr_frame_format *format);
+
 /* Whether all rows of a plane at @offset are inside @size bytes, and do not
  * overlap. */
 VKGDR_API bool vkgdr_frame_plane_fits (const vkgdr_frame_plane_format *format,
     uint64_t offset, int64_t stride, uint64_t size);
 
+/* Returns the number of bytes from the first element of a tensor to the last
+ * one, or 0 if it cannot be used. */
+size_t vkgdr_frame_tensor_get_size (const vkgdr_frame_tensor *tensor);
+
 /* Starts to listen. Returns NULL on failure (vkgdr_last_error()). */
 VKGDR_API vkgdr_server *vkgdr_server_new (const vkgdr_server_params *params);
 
-/* Sends the queued frames and then BYE to all clients. Takes at most two
- * seconds longer than the device needs for these frames. After that, the other
- * functions do nothing. */
+/* Sends the queued frames and then BYE to all clients. Takes at most
+ * VKGDR_WIRE_PATIENCE longer than the device needs for these frames. After
+ * that, the other functions do nothing. */
 VKGDR_API void vkgdr_server_close (vkgdr_server *self);
 
 VKGDR_API vkgdr_server *vkgdr_server_ref (vkgdr_server *self);
 VKGDR_API void vkgdr_server_unref (vkgdr_server *self);
 
-/* Sets a state, which clients receive before the next frame. @data is copied;
- * NULL: the server has no such state. Returns false if it is too large, or if
- * no memory is left. */
+/* Sets a state, which clients receive before the next frame. @data is copied. A
+ * @size of 0 means that the server has no such state. Returns false if it is
+ * too large, or if no memory is left. */
 VKGDR_API bool vkgdr_server_set_state (vkgdr_server *self,
     vkgdr_frames_state state, const void *data, size_t size);
-VKGDR_API bool vkgdr_server_set_format (
-    vkgdr_server *self, const vkgdr_frame_format *format);
 
 typedef enum {
   VKGDR_SERVER_SENT,     /* the server will release the frame */

@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -372,49 +371,6 @@ vkgdr_socket_wait (int fd, int64_t timeout)
   struct pollfd entry = { .fd = fd, .events = POLLIN };
 
   ppoll (&entry, 1, timeout < 0 ? NULL : &limit, NULL);
-}
-
-/* --- large contents ------------------------------------------------------ */
-
-int
-vkgdr_socket_new_memfd (const void *data, size_t size)
-{
-  int fd = memfd_create ("vkgdr-frames", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  size_t done = 0;
-
-  while (fd >= 0 && done < size) {
-    ssize_t n = write (fd, (const char *) data + done, size - done);
-
-    if (n <= 0 && !(n < 0 && errno == EINTR)) {
-      close (fd);
-      return -1;
-    }
-    done += n > 0 ? (size_t) n : 0;
-  }
-  if (fd >= 0)
-    fcntl (fd, F_ADD_SEALS,
-        F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
-  return fd;
-}
-
-bool
-vkgdr_socket_read_memfd (int fd, void *data, size_t size)
-{
-  size_t done = 0;
-
-  /* Only files in memory have seals. */
-  if (fcntl (fd, F_GET_SEALS) < 0)
-    return false;
-  while (done < size) {
-    ssize_t n = pread (fd, (char *) data + done, size - done, (off_t) done);
-
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return false;
-    done += (size_t) n;
-  }
-  return true;
 }
 
 int64_t

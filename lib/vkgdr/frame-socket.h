@@ -39,13 +39,6 @@ vkgdr_socket_result vkgdr_socket_receive (
 /* Waits until @fd is readable. @timeout: in nanoseconds; -1: no limit. */
 void vkgdr_socket_wait (int fd, int64_t timeout);
 
-/* Returns a sealed memfd with the bytes, or -1. */
-int vkgdr_socket_new_memfd (const void *data, size_t size);
-
-/* Reads @size bytes from a memfd. A file that is too short, or that is not a
- * memfd, so that reading it might block, is refused. */
-bool vkgdr_socket_read_memfd (int fd, void *data, size_t size);
-
 /* CLOCK_MONOTONIC in nanoseconds. */
 int64_t vkgdr_socket_now (void);
 

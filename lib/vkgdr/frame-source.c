@@ -37,8 +37,9 @@ struct vkgdr_frame_server {
   vkgdr_memory_t memory;
   vkgdr_export *export;
   vkgdr_server *server;
-  vkgdr_frame_format format;
-  size_t size; /* of a buffer */
+  vkgdr_frame_format format; /* all 0: tensors */
+  vkgdr_frame_tensor tensor; /* all 0: pictures */
+  size_t size;               /* of a buffer */
   int64_t start;
 
   pthread_mutex_t lock;
@@ -128,8 +129,22 @@ new_server (uint32_t n)
 }
 
 static bool
+set_tensor (vkgdr_frame_server_t self, const vkgdr_frame_server_params *params)
+{
+  self->tensor = *params->tensor;
+  self->size = align (vkgdr_frame_tensor_get_size (params->tensor));
+  if (self->size > 0 && !params->format)
+    return true;
+  vkgdr_error_set ("there are no tensors of this type and shape: see "
+                   "vkgdr_frame_tensor, and leave out the format");
+  return false;
+}
+
+static bool
 set_format (vkgdr_frame_server_t self, const vkgdr_frame_server_params *params)
 {
+  if (params->tensor)
+    return set_tensor (self, params);
   if (!vkgdr_frame_format_init (
           &self->format, params->format, params->width, params->height)) {
     vkgdr_error_set ("there are no frames of format '%s' and of %u x %u "
@@ -162,23 +177,26 @@ lay_out (vkgdr_frame_server_t self)
 }
 
 static bool
-allocate (vkgdr_frame_server_t self)
+allocate (vkgdr_frame_server_t self, uint32_t flags)
 {
   bool has_window = self->device->obstacle == VKGDR_OBSTACLE_NONE;
   vkgdr_fd_info info;
+  size_t size;
   int fd;
 
+  if (__builtin_mul_overflow (self->size, (size_t) self->n_slots, &size))
+    size = PTRDIFF_MAX; /* which is refused */
   if (!vkgdr_device_enter (self->device))
     return false;
-  self->memory = vkgdr_memory_alloc (self->device, self->size * self->n_slots,
-      has_window ? 0 : VKGDR_MEMORY_DEVICE_BIT);
+  self->memory = vkgdr_memory_alloc (
+      self->device, size, has_window ? flags : VKGDR_MEMORY_DEVICE_BIT);
   vkgdr_device_leave (self->device);
   fd = self->memory ? vkgdr_memory_get_fd (self->memory) : -1;
   if (fd < 0)
     return false;
   vkgdr_memory_describe_fd (self->memory, &info);
-  self->export =
-      vkgdr_export_new (vkgdr_memory_get_device_ptr (self->memory), fd, &info);
+  self->export = vkgdr_export_new (
+      vkgdr_memory_get_device_ptr (self->memory), fd, &info, NULL);
   if (!self->export)
     close (fd);
   return self->export != NULL;
@@ -190,7 +208,7 @@ set_up_slots (vkgdr_frame_server_t self)
   const vkgdr_frame_buffer layout = self->slots[0].buffer;
   uint8_t *host = vkgdr_memory_get_host_ptr (self->memory);
   CUdeviceptr device = vkgdr_memory_get_device_ptr (self->memory);
-  uint32_t i, p;
+  uint32_t n = self->format.n_planes ? self->format.n_planes : 1, i, p;
 
   for (i = 0; i < self->n_slots; i++) {
     vkgdr_frame_buffer *buffer = &self->slots[i].buffer;
@@ -199,7 +217,7 @@ set_up_slots (vkgdr_frame_server_t self)
     buffer->size = self->size;
     buffer->index = i;
     self->slots[i].server = self;
-    for (p = 0; p < self->format.n_planes; p++) {
+    for (p = 0; p < n; p++) {
       size_t offset = i * self->size + buffer->planes[p].offset;
 
       buffer->planes[p].device = device + offset;
@@ -209,23 +227,33 @@ set_up_slots (vkgdr_frame_server_t self)
 }
 
 static bool
+set_state (vkgdr_frame_server_t self)
+{
+  if (self->tensor.n_dims > 0)
+    return vkgdr_server_set_state (self->server, VKGDR_FRAMES_TENSOR,
+        &self->tensor, sizeof (self->tensor));
+  return vkgdr_server_set_state (
+      self->server, VKGDR_FRAMES_FORMAT, &self->format, sizeof (self->format));
+}
+
+static bool
 start (vkgdr_frame_server_t self, const vkgdr_frame_server_params *params)
 {
   const vkgdr_server_params server_params = {
     .path = params->path,
     .peers = params->allowed_peers,
-    .leaky = VKGDR_SERVER_LEAKY_DOWNSTREAM,
+    .is_leaky = true,
     .max_buffers =
         params->max_buffers ? params->max_buffers : DEFAULT_MAX_BUFFERS,
   };
 
   lay_out (self);
   self->device = vkgdr_device_open_primary (params->device);
-  if (!self->device || !allocate (self))
+  if (!self->device || !allocate (self, params->memory_flags))
     return false;
   set_up_slots (self);
   self->server = vkgdr_server_new (&server_params);
-  return self->server && vkgdr_server_set_format (self->server, &self->format);
+  return self->server && set_state (self);
 }
 
 vkgdr_frame_server_t
@@ -347,9 +375,6 @@ send (vkgdr_frame_server_t self, slot *one, int64_t time)
     .pts = now > self->start ? (uint64_t) (now - self->start) : 0,
     .dts = VKGDR_FRAME_NO_TIME,
     .duration = VKGDR_FRAME_NO_TIME,
-    .offset = UINT64_MAX,
-    .offset_end = UINT64_MAX,
-    .base = self->start,
     .time = now,
     .n_ranges = 1,
     .n_planes = self->format.n_planes,

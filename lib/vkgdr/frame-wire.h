@@ -17,24 +17,28 @@
 #error "the messages are little-endian"
 #endif
 
+/* The start of HELLO shows that the client speaks this protocol. */
 #define VKGDR_WIRE_MAGIC "VkgdrFrm"
 #define VKGDR_WIRE_MAGIC_BYTES \
   { \
     'V', 'k', 'g', 'd', 'r', 'F', 'r', 'm' \
   }
-#define VKGDR_WIRE_VERSION 5
+#define VKGDR_WIRE_VERSION 6
 
-/* The maximum size in bytes of a packet. The default buffer of a socket is much
- * larger. */
+/* The maximum size in bytes of a packet, and of the content of a STATE. The
+ * default buffer of a socket is much larger. */
 #define VKGDR_WIRE_MAX_PACKET (64 * 1024)
+#define VKGDR_WIRE_MAX_CONTENT (60 * 1024)
 
-/* The maximum size in bytes of a text or of tags. Larger contents than
- * VKGDR_WIRE_MAX_INLINE travel as a memfd. */
-#define VKGDR_WIRE_MAX_CONTENT (16 * 1024 * 1024)
-#define VKGDR_WIRE_MAX_INLINE (32 * 1024)
+/* The maximum length of BYE's text in bytes. */
+#define VKGDR_WIRE_MAX_REASON 512
 
 /* The maximum number of allocations that a client knows at a time. */
 #define VKGDR_WIRE_MAX_MEMORIES 1024
+
+/* Nanoseconds for which a server waits for HELLO, and for a client that has to
+ * give back a frame, or to read, before the end of the stream. */
+#define VKGDR_WIRE_PATIENCE INT64_C (2000000000)
 
 typedef enum {
   /* client to server */
@@ -43,19 +47,16 @@ typedef enum {
   VKGDR_WIRE_STOP,
   /* server to client */
   VKGDR_WIRE_WELCOME = 16,
-  VKGDR_WIRE_BYE,
-  VKGDR_WIRE_FORMAT,
-  VKGDR_WIRE_CAPS,
-  VKGDR_WIRE_SEGMENT,
-  VKGDR_WIRE_STREAM_TAGS,
-  VKGDR_WIRE_GLOBAL_TAGS,
+  VKGDR_WIRE_STATE,
   VKGDR_WIRE_MEMORY,
   VKGDR_WIRE_FORGET,
-  VKGDR_WIRE_FRAME,
-  VKGDR_WIRE_EOS
+  VKGDR_WIRE_FRAME
 } vkgdr_wire_type;
 
-/* The start of each message. EOS has nothing else. */
+/* The kinds of STATE that vkgdr_frames_get_state() does not return. */
+enum { VKGDR_WIRE_EOS = 16, VKGDR_WIRE_BYE };
+
+/* The start of each message. */
 typedef struct {
   uint32_t type;
   uint32_t size; /* of the message in bytes, with this header */
@@ -70,9 +71,8 @@ typedef struct {
 
 typedef struct {
   vkgdr_wire_header header;
-  char magic[8];
   uint32_t version;
-  uint32_t reserved;
+  uint32_t max_frames; /* that the client may have at a time */
 } vkgdr_wire_welcome;
 
 /* RELEASE: the number of the frame. STOP: the number of the last frame that the
@@ -82,17 +82,12 @@ typedef struct {
   uint64_t number;
 } vkgdr_wire_number;
 
+/* The content follows. */
 typedef struct {
   vkgdr_wire_header header;
-  vkgdr_frame_format format;
-} vkgdr_wire_format;
-
-/* CAPS, SEGMENT, STREAM_TAGS, GLOBAL_TAGS, BYE. The content follows, or is in
- * the attached memfd. */
-typedef struct {
-  vkgdr_wire_header header;
-  uint64_t content_size;
-} vkgdr_wire_content;
+  uint32_t kind; /* a vkgdr_frames_state, or one of the two above */
+  uint32_t reserved;
+} vkgdr_wire_state;
 
 /* Attached: the file descriptor of the memory. */
 typedef struct {
@@ -105,14 +100,10 @@ typedef struct {
 typedef struct {
   vkgdr_wire_header header;
   uint64_t number;
+  int64_t time;
   uint64_t pts;
   uint64_t dts;
   uint64_t duration;
-  uint64_t offset;
-  uint64_t offset_end;
-  int64_t base;
-  int64_t time;
-  uint64_t latency;
   uint32_t flags;
   uint16_t n_ranges;
   uint16_t n_planes;
@@ -133,9 +124,10 @@ typedef struct {
 } vkgdr_wire_plane;
 
 _Static_assert(sizeof (vkgdr_frame_format) == 128, "FORMAT");
+_Static_assert(sizeof (vkgdr_frame_tensor) == 136, "TENSOR");
 _Static_assert(sizeof (vkgdr_wire_hello) == 24, "HELLO");
 _Static_assert(sizeof (vkgdr_wire_memory) == 64, "MEMORY");
-_Static_assert(sizeof (vkgdr_wire_frame) == 96, "FRAME");
+_Static_assert(sizeof (vkgdr_wire_frame) == 64, "FRAME");
 
 /* The largest number of bytes of a frame's metas that always fits. */
 #define VKGDR_WIRE_MAX_METAS \

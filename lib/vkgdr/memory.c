@@ -203,7 +203,7 @@ vkgdr_memory_get_size (vkgdr_memory_t mem)
 bool
 vkgdr_memory_is_coherent (vkgdr_memory_t mem)
 {
-  return !mem->host || mem->g->info.coherent;
+  return !mem->host || !mem->vk_memory || mem->g->info.coherent;
 }
 
 size_t

@@ -22,9 +22,9 @@ struct vkgdr_memory {
   CUdeviceptr pointer; /* or 0 */
 
   /* In the window. There is no vk_memory if it was imported by a handle without
-   * a window. */
+   * a window, or from a software device. */
   VkDeviceMemory vk_memory;
-  void *host;                /* the mapped address of vk_memory */
+  void *host;                /* its mapped address */
   CUexternalMemory external; /* CUDA's import of vk_memory */
 
   /* Device-only memory. */

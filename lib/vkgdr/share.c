@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "memfd.h"
 #include "memory.h"
 
 #define UUID_SIZE 16
@@ -88,8 +89,8 @@ check_origin (vkgdr_t g, const vkgdr_fd_info *info)
   return true;
 }
 
-/* The file of a software device has a size, which is checked here. The file of
- * a GPU's driver has none; the driver checks the memory. */
+/* The file of a software device is checked here. The file of a GPU's driver has
+ * no size; the driver checks the memory. */
 static bool
 check_fd (int fd, const vkgdr_fd_info *info)
 {
@@ -101,13 +102,7 @@ check_fd (int fd, const vkgdr_fd_info *info)
         fd, strerror (errno));
     return false;
   }
-  if (!S_ISREG (status.st_mode) || (uint64_t) status.st_size >= info->size)
-    return true;
-  vkgdr_error_set (
-      "the file descriptor is of %lld bytes, and not of %llu: pass "
-      "the size that vkgdr_memory_describe_fd() gave",
-      (long long) status.st_size, (unsigned long long) info->size);
-  return false;
+  return !S_ISREG (status.st_mode) || vkgdr_memfd_check (fd, info->size);
 }
 
 static bool

@@ -3,7 +3,8 @@
  * window-memory.c: memory in the window
  *
  * Vulkan allocates and maps it, or, with a window, imports it from a file
- * descriptor. In all cases, CUDA imports it from a file descriptor. The
+ * descriptor; that of a software device is mapped without Vulkan (memfd.h). In
+ * all cases, CUDA imports it from a file descriptor. The
  * functions whose names begin with call_ are called in the thread that calls
  * Vulkan. Must not know how a device is found, nor how memory is pooled.
  */
@@ -13,9 +14,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "memfd.h"
 #include "memory.h"
 
 /* Whether the device has memory that is not in the window: its firmware may
@@ -137,8 +138,10 @@ call_export_fd (void *data)
   };
   VkResult result = vk->GetMemoryFdKHR (vk->device, &info, &call->fd);
 
-  if (result == VK_SUCCESS && call->fd >= 0)
+  if (result == VK_SUCCESS && call->fd >= 0) {
+    vkgdr_memfd_seal (call->fd);
     return;
+  }
   call->fd = -1;
   vkgdr_error_set ("vkGetMemoryFdKHR failed (%s): see whether the process has "
                    "reached its limit of open files (ulimit -n)",
@@ -221,8 +224,11 @@ call_allocate (void *data)
 {
   vulkan_call *call = data;
 
-  if (allocate (call->mem) && map (call->mem))
-    call_export_fd (call);
+  if (!allocate (call->mem) || !map (call->mem))
+    return;
+  call_export_fd (call);
+  if (call->fd >= 0)
+    vkgdr_memfd_keep_header (call->fd, call->mem->host);
 }
 
 bool
@@ -245,25 +251,6 @@ duplicate (int fd)
         "process has reached its limit of open files (ulimit -n)",
         fd, strerror (errno));
   return copy;
-}
-
-/* All duplicates of a file descriptor, also those in other processes, share one
- * file position. Lavapipe reads from its file descriptor, so two processes that
- * import at the same time would disturb each other. Its memory is a file in
- * RAM, which can be opened again, with its own position. Memory of a GPU is not
- * a file. */
-static int
-duplicate_for_vulkan (int fd)
-{
-  struct stat status;
-  char name[32];
-  int again;
-
-  if (fstat (fd, &status) != 0 || !S_ISREG (status.st_mode))
-    return duplicate (fd);
-  snprintf (name, sizeof name, "/proc/self/fd/%d", fd);
-  again = open (name, O_RDWR | O_CLOEXEC);
-  return again >= 0 ? again : duplicate (fd);
 }
 
 static void
@@ -306,9 +293,14 @@ import_in_vulkan (vkgdr_memory_t mem, int fd)
 bool
 vkgdr_window_memory_import (vkgdr_memory_t mem, int fd)
 {
-  return give_to_cuda (mem, duplicate (fd))
-         && (mem->g->obstacle != VKGDR_OBSTACLE_NONE
-             || import_in_vulkan (mem, duplicate_for_vulkan (fd)));
+  if (!give_to_cuda (mem, duplicate (fd)))
+    return false;
+  if (mem->g->obstacle != VKGDR_OBSTACLE_NONE)
+    return true;
+  if (!vkgdr_memfd_is_file (fd))
+    return import_in_vulkan (mem, duplicate (fd));
+  mem->host = vkgdr_memfd_map (fd, mem->size);
+  return mem->host != NULL;
 }
 
 void
@@ -343,4 +335,6 @@ vkgdr_window_memory_release_vulkan (vkgdr_memory_t mem)
 
   if (mem->vk_memory)
     run (&call, call_release);
+  else if (mem->host)
+    vkgdr_memfd_unmap (mem->host, mem->size);
 }

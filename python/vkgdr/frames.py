@@ -13,6 +13,11 @@ A server:
     numpy.asarray(buffer.planes[0])[:] = picture
     buffer.send()
 
+Tensors, in memory of the device that the CPU does not need to address:
+
+    server = vkgdr.FrameServer("/tmp/tensors", shape=(1, 3, 640, 640), dtype="float32")
+    torch.from_dlpack(frame.tensor)   # of a client's frame
+
 All times are in nanoseconds.
 """
 
@@ -21,21 +26,31 @@ import math
 import time
 import types
 import weakref
-from typing import Any, Callable, ContextManager, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import (
+    Any, Callable, ContextManager, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple)
 
 from ._cuda import stream_handle
 from ._library import VkgdrError, declare, failure, last_error, lib, structure
 
-__all__ = ["Frame", "FrameBuffer", "FrameFormat", "FramePlane", "FrameServer", "Frames"]
+__all__ = [
+    "Frame", "FrameBuffer", "FrameFormat", "FramePlane", "FrameServer", "FrameTensor", "Frames"]
 
 #: How long one call of the library waits. Python handles signals between two calls.
 _SLICE = 100_000_000
 
+#: Seconds between the first two attempts to connect, and between later ones.
+_FIRST_PAUSE, _LAST_PAUSE = 0.01, 1.0
+
 _PEERS = {"user": 0, "group": 1, "all": 2}
-_ERROR, _TIMEOUT, _FRAME, _EOS, _BYE = range(-1, 4)
+_REFUSED, _ERROR, _TIMEOUT, _FRAME, _EOS, _BYE = range(-2, 4)
 _NO_TIME = 0xFFFFFFFFFFFFFFFF
 
 _CUDA = 2  # DLPack's number of CUDA memory
+_DEVICE_MEMORY = 1  # VKGDR_MEMORY_DEVICE_BIT
+
+#: DLPack's codes of types, by NumPy's letters of kinds.
+_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+_BFLOAT = 4
 
 # Structures of vkgdr/frames.h.
 _PlaneFormat = structure("_PlaneFormat", "I width I height I channels I bits")
@@ -43,24 +58,26 @@ _Format = structure("_Format", """
     N name I width I height i fps_n i fps_d i par_n i par_d I interlace_mode I range I matrix
     I transfer I primaries I n_planes Planes planes""",
     N=ctypes.c_char * 16, Planes=_PlaneFormat * 4)
+_Tensor = structure("_Tensor", "H code H bits I n_dims Dims shape Dims strides",
+                    Dims=ctypes.c_int64 * 8)
 _Plane = structure("_Plane", "D device P host q stride U offset I memory", U=ctypes.c_uint64)
 _Memory = structure("_Memory", "P object U offset U size D device P host", U=ctypes.c_uint64)
 _Info = structure("_Info", """
-    U number U lost q time U pts U dts U duration U offset U offset_end q base U latency
-    I flags I n_planes I n_memories I metas_size P metas Format format Planes planes
-    Memories memories""", U=ctypes.c_uint64, Format=ctypes.POINTER(_Format),
+    U number U lost q time U pts U dts U duration I flags I n_planes I n_memories
+    I metas_size P metas Format format Tensor tensor Planes planes Memories memories""",
+    U=ctypes.c_uint64, Format=ctypes.POINTER(_Format), Tensor=ctypes.POINTER(_Tensor),
     Planes=_Plane * 4, Memories=_Memory * 16)
 _Buffer = structure("_Buffer", "Planes planes z size I index", Planes=_Plane * 4)
 _ClientParams = structure(
     "_ClientParams", "s path q timeout i allowed_peers P import P forget P user_data")
 _ServerParams = structure("_ServerParams", """
-    s path i allowed_peers i device s format I width I height i fps_n i fps_d I n_buffers
-    I max_buffers""")
+    s path i allowed_peers i device s format I width I height i fps_n i fps_d P tensor
+    I memory_flags I n_buffers I max_buffers""")
 
 # b is a pointer to a _Buffer.
 declare("""
-    vkgdr_frames_connect P P  vkgdr_frames_receive i PqP  vkgdr_frames_get_fd i P
-    vkgdr_frames_get_lost U P  vkgdr_frames_get_device i P  vkgdr_frames_close - P
+    vkgdr_frames_connect P P  vkgdr_frames_wait_accepted ? Pq  vkgdr_frames_receive i PqP  vkgdr_frames_get_fd i P
+    vkgdr_frames_get_lost U P  vkgdr_frames_get_room I P  vkgdr_frames_get_device i P  vkgdr_frames_close - P
     vkgdr_frame_get_info Info P  vkgdr_frame_invalidate ? P  vkgdr_frame_release - P
     vkgdr_frame_release_on_stream ? PP
     vkgdr_frame_server_open P P  vkgdr_frame_server_get_format Format P
@@ -86,7 +103,7 @@ def _slices(timeout: Optional[float]) -> Iterator[int]:
         yield int(max(0.0, min((end - time.monotonic()) * 1e9, _SLICE)))
 
 
-# --- planes ----------------------------------------------------------------------
+# --- arrays ----------------------------------------------------------------------
 
 
 class FrameFormat(NamedTuple):
@@ -115,26 +132,29 @@ _get_capsule = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_cha
     ("PyCapsule_GetPointer", ctypes.pythonapi))
 
 
-class FramePlane:
-    """A plane of a picture as an array: rows, columns and, if there are several,
-    channels.
+#: NumPy's types of a size, which DLPack knows in all versions of NumPy.
+_CARRIERS = {8: "|u1", 16: "<u2", 32: "<u4", 64: "<u8", 128: "<c16"}
+
+
+class _Array:
+    """Bytes of a frame as an array.
 
     torch.from_dlpack(), cupy.from_dlpack() and cupy.asarray() use it on the device.
     numpy.asarray() uses it on the CPU, if the memory is in the window; reading there is
     slow on a GPU.
     """
 
-    def __init__(self, owner: Any, plane: Any, format: Any) -> None:
-        size = format.bits // 8
+    def __init__(self, owner: Any, address: Any, shape: Sequence[int], strides: Sequence[int],
+                 code: int, bits: int) -> None:
         self._owner = owner
-        self.device_ptr: int = plane.device
-        self.host_ptr: Optional[int] = plane.host
-        self.shape: Tuple[int, ...] = (format.height, format.width)
-        self.strides: Tuple[int, ...] = (plane.stride, size * format.channels)
-        if format.channels > 1:
-            self.shape += (format.channels,)
-            self.strides += (size,)
-        self.typestr = f"|u{size}" if size == 1 else f"<u{size}"
+        self.device_ptr: int = address.device
+        self.host_ptr: Optional[int] = address.host
+        self.shape: Tuple[int, ...] = tuple(shape)
+        self.strides: Tuple[int, ...] = tuple(strides)  #: in bytes
+        self._type = (code, bits)
+        # NumPy has no bfloat: its arrays have the bits as numbers.
+        kind = {value: key for key, value in _CODES.items()}.get(code, "u")
+        self.typestr = f"{'|' if bits == 8 else '<'}{kind}{bits // 8}"
 
     def _interface(self, **others: Any) -> Dict[str, Any]:
         return {"version": 3, "shape": self.shape, "strides": self.strides,
@@ -167,10 +187,55 @@ class FramePlane:
         # plane. Only the device has to be changed: it is behind the pointer to the data.
         base = types.SimpleNamespace(
             __array_interface__=self._interface(data=(self.device_ptr, False)), plane=self)
+        base.__array_interface__["typestr"] = _CARRIERS[self._type[1]]
         capsule = numpy.asarray(base).__dlpack__()
         address = _get_capsule(capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p)
         (ctypes.c_int * 2).from_address(address)[:] = list(self.__dlpack_device__())
+        # Behind the device and the number of dimensions: the code and the bits of the type.
+        (ctypes.c_ubyte * 2).from_address(address + 12)[:] = list(self._type)
         return capsule
+
+
+class FramePlane(_Array):
+    """A plane of a picture as an array: rows, columns and, if there are several,
+    channels.
+    """
+
+    def __init__(self, owner: Any, plane: Any, format: Any) -> None:
+        size = format.bits // 8
+        shape, strides = [format.height, format.width], [plane.stride, size * format.channels]
+        if format.channels > 1:
+            shape.append(format.channels)
+            strides.append(size)
+        super().__init__(owner, plane, shape, strides, _CODES["u"], format.bits)
+
+
+class FrameTensor(_Array):
+    """A tensor."""
+
+    def __init__(self, owner: Any, address: Any, tensor: Any) -> None:
+        size, n = tensor.bits // 8, tensor.n_dims
+        super().__init__(owner, address, tensor.shape[:n],
+                         [size * stride for stride in tensor.strides[:n]], tensor.code,
+                         tensor.bits)
+
+
+def _describe_tensor(shape: Sequence[int], dtype: Any) -> Any:
+    """The description of a tensor without gaps, of a NumPy type or of "bfloat16"."""
+    if str(dtype) == "bfloat16":
+        code, bits = _BFLOAT, 16
+    else:
+        import numpy
+
+        kind = numpy.dtype(dtype)
+        if kind.kind not in _CODES:
+            raise ValueError(f"tensors are made of numbers, not of {dtype!r}")
+        code, bits = _CODES[kind.kind], kind.itemsize * 8
+    if not 1 <= len(shape) <= 8:
+        raise ValueError("a tensor has one to eight dimensions")
+    strides = [math.prod(shape[i + 1 :]) for i in range(len(shape))]
+    Dims = ctypes.c_int64 * 8
+    return _Tensor(code, bits, len(shape), Dims(*shape), Dims(*strides))
 
 
 # --- the client --------------------------------------------------------------------
@@ -184,18 +249,25 @@ class _Picture:
 
     _is_read_only = True
 
-    def __init__(self, handle: Any, device: int, planes: Any, keeper: Any,
+    def __init__(self, handle: Any, device: int, planes: Any, tensor: Any, keeper: Any,
                  give_back: Callable[..., None], *arguments: Any) -> None:
-        self._handle, self._device, self._planes, self._keeper = handle, device, planes, keeper
+        self._handle, self._device, self._keeper = handle, device, keeper
+        self._planes, self._tensor = planes, tensor
         self._used = [False]  # whether an array was used on the device
         self._finalizer = weakref.finalize(self, give_back, *arguments, handle, self._used)
         self._finalizer.atexit = False
 
     @property
     def planes(self) -> List[FramePlane]:
-        """The arrays of the picture."""
+        """The arrays of the picture; none if the frame is no raw video."""
         self._live()
         return [FramePlane(self, plane, format) for plane, format in self._planes]
+
+    @property
+    def tensor(self) -> Optional[FrameTensor]:
+        """The frame as a tensor, or None if it is none."""
+        self._live()
+        return FrameTensor(self, *self._tensor) if self._tensor else None
 
     def _live(self) -> Any:
         if not self._finalizer.alive:
@@ -235,7 +307,8 @@ class Frame(_Picture, ContextManager["Frame"]):
         info = lib.vkgdr_frame_get_info(handle).contents
         format = info.format.contents
         planes = list(zip(info.planes[: info.n_planes], format.planes))
-        super().__init__(handle, device, planes, connection, _release)
+        tensor = (info.memories[0], info.tensor.contents) if info.tensor else None
+        super().__init__(handle, device, planes, tensor, connection, _release)
         self.format = _read_format(format)
         self.number: int = info.number  #: the server counts its frames from 1
         self.lost: int = info.lost  #: frames that are missing before this one
@@ -275,32 +348,74 @@ class Frames(ContextManager["Frames"], Iterator[Frame]):
     """The frames of a server, as an iterator that ends at EOS.
 
     :param path: of the server's socket
-    :param reconnect: whether to wait for the server again when it has ended
-    :param timeout: seconds to wait for a server at first; None: without a limit
+    :param reconnect: whether to connect again when the server has ended. If the server
+      refuses this client with a reason, that is an error, unless reconnect is "always"
+    :param timeout: seconds to wait until a server has accepted this client; None: without
+      a limit
     :param allowed_peers: which processes may be the server: "user", "group" or "all"
     :raises VkgdrError: if there is no server, and during the iteration if the connection
       breaks
     """
 
-    def __init__(self, path: str, reconnect: bool = False, timeout: Optional[float] = 5.0,
+    def __init__(self, path: str, reconnect: Any = False, timeout: Optional[float] = 5.0,
                  allowed_peers: str = "user") -> None:
+        if reconnect not in (False, True, "always"):
+            raise ValueError(f"reconnect is False, True or 'always', not {reconnect!r}")
         self._path = path
         self._reconnect = reconnect
         self._peers = _peers(allowed_peers)
         self._handle: Optional[int] = None
         self._is_closed = False
+        self._pause = _FIRST_PAUSE  # before the next attempt to connect
         self._connect(_slices(timeout))
 
     def _connect(self, slices: Iterator[int]) -> None:
+        """Connects to the socket, and waits until the server has answered. Repeats what may
+        succeed later.
+        """
+        params = _ClientParams(self._path.encode(), 0, self._peers)
         while self._handle is None:
-            left = next(slices)
-            params = _ClientParams(self._path.encode(), left, self._peers)
-            self._handle = lib.vkgdr_frames_connect(ctypes.byref(params))
-            if self._handle is None and (left == 0 or "no process serves" not in (
-                    last_error() or "")):
-                raise failure()
-        self._finalizer = weakref.finalize(self, lib.vkgdr_frames_close, self._handle)
-        self._finalizer.atexit = False
+            handle = lib.vkgdr_frames_connect(ctypes.byref(params))
+            if handle is None:
+                if "no process serves" not in (last_error() or ""):
+                    raise failure()
+                self._wait(slices)
+                continue
+            self._handle = handle
+            self._finalizer = weakref.finalize(self, lib.vkgdr_frames_close, handle)
+            self._finalizer.atexit = False
+            self._start = time.monotonic()
+        for left in slices:
+            if lib.vkgdr_frames_wait_accepted(self._handle, left):
+                return
+            error = failure()
+            if "does not answer" not in str(error):
+                if self._reconnect:
+                    return  # receive() finds out what has ended the connection
+                raise error
+            if left == 0:
+                self._disconnect()
+                raise error
+
+    def _wait(self, slices: Iterator[int]) -> None:
+        """Waits before the next attempt to connect. The pauses grow.
+
+        :raises VkgdrError: the last error, if there is no time left
+        """
+        error, end = failure(), time.monotonic() + self._pause
+        while time.monotonic() < end:
+            left = next(slices) / 1e9
+            if left == 0:
+                raise error
+            time.sleep(max(0.0, min(left, end - time.monotonic())))
+        self._pause = min(2 * self._pause, _LAST_PAUSE)
+
+    def _reconnect_later(self, slices: Iterator[int]) -> None:
+        """Ends the connection, and waits, unless it has lasted for some time."""
+        if time.monotonic() - self._start > _LAST_PAUSE:
+            self._pause = _FIRST_PAUSE
+        self._disconnect()
+        self._wait(slices)
 
     def _disconnect(self) -> None:
         if self._handle is not None:
@@ -315,6 +430,11 @@ class Frames(ContextManager["Frames"], Iterator[Frame]):
     def lost(self) -> int:
         """The frames of the server that were not received, since the first one."""
         return lib.vkgdr_frames_get_lost(self._handle) if self._handle else 0
+
+    @property
+    def room(self) -> int:
+        """How many frames the server can send before this client gives one back."""
+        return lib.vkgdr_frames_get_room(self._handle) if self._handle else 0
 
     def receive(self, timeout: Optional[float] = None) -> Optional[Frame]:
         """Returns the next frame, or None at the end of the stream.
@@ -332,12 +452,14 @@ class Frames(ContextManager["Frames"], Iterator[Frame]):
                 return Frame(handle.value, self, lib.vkgdr_frames_get_device(self._handle))
             if status == _TIMEOUT and left == 0:
                 raise TimeoutError("there is no frame")
-            if status == _ERROR and not self._reconnect:
-                raise failure()
             if status == _EOS or (status == _BYE and not self._reconnect):
                 return None
-            if status in (_ERROR, _BYE):
-                self._disconnect()
+            if status == _REFUSED and self._reconnect != "always":
+                raise failure()
+            if status in (_REFUSED, _ERROR) and not self._reconnect:
+                raise failure()
+            if status != _TIMEOUT:
+                self._reconnect_later(slices)
         return None
 
     def __next__(self) -> Frame:
@@ -371,8 +493,9 @@ class FrameBuffer(_Picture):
     def __init__(self, server: "FrameServer", pointer: Any) -> None:
         format = server._format
         planes = list(zip(pointer.contents.planes, format.planes[: format.n_planes]))
-        super().__init__(pointer, server._device, planes, server, _cancel, server._finalizer,
-                         server._handle)
+        tensor = (pointer.contents.planes[0], server._tensor) if server._tensor else None
+        super().__init__(pointer, server._device, planes, tensor, server, _cancel,
+                         server._finalizer, server._handle)
 
     def send(self, time: Optional[int] = None, stream: Any = None) -> None:
         """Sends the buffer, which must not be used afterwards. If an array of it was
@@ -392,11 +515,16 @@ class FrameBuffer(_Picture):
 
 
 class FrameServer(ContextManager["FrameServer"]):
-    """Gives frames to vkgdripcsrc, to Frames and to the clients of vkgdr/frames.h.
+    """Gives frames to vkgdripcsrc, to Frames and to the clients of vkgdr/frames.h: pictures,
+    or tensors.
 
     :param path: of the socket
     :param format: GStreamer's name of a pixel format, such as "NV12" or "RGBA"
     :param fps: frames per second as numerator and denominator, if constant
+    :param shape: the dimensions of a tensor, the outermost one first
+    :param dtype: the type of a tensor: a type of NumPy, or "bfloat16"
+    :param device_memory: whether the buffers are in memory that the CPU cannot address,
+      also if the device has a window
     :param device: a CUDA device
     :param buffers: how many buffers there are
     :param max_buffers: how many frames one client may have at a time
@@ -404,11 +532,18 @@ class FrameServer(ContextManager["FrameServer"]):
     """
 
     def __init__(
-        self, path: str, format: str, width: int, height: int, *, fps: Tuple[int, int] = (0, 1),
-        device: int = 0, buffers: int = 8, max_buffers: int = 4, allowed_peers: str = "user",
+        self, path: str, format: Optional[str] = None, width: int = 0, height: int = 0, *,
+        fps: Tuple[int, int] = (0, 1), shape: Optional[Sequence[int]] = None,
+        dtype: Any = "float32", device_memory: bool = False, device: int = 0, buffers: int = 8,
+        max_buffers: int = 4, allowed_peers: str = "user",
     ) -> None:
-        params = _ServerParams(path.encode(), _peers(allowed_peers), device, format.encode(), width,
-                               height, *fps, buffers, max_buffers)
+        if (format is None) == (shape is None):
+            raise ValueError("frames are pictures or tensors: give a format or a shape")
+        self._tensor = _describe_tensor(shape, dtype) if shape is not None else None
+        params = _ServerParams(
+            path.encode(), _peers(allowed_peers), device, format.encode() if format else None,
+            width, height, *fps, ctypes.addressof(self._tensor) if self._tensor else None,
+            _DEVICE_MEMORY if device_memory else 0, buffers, max_buffers)
         self._device = device
         self._handle = lib.vkgdr_frame_server_open(ctypes.byref(params))
         if not self._handle:

@@ -365,6 +365,32 @@ STEP ("flush-client", flush_client)
   gst_element_send_event (test_src->element, gst_event_new_flush_stop (TRUE));
 }
 
+static gulong block_id;
+
+static GstPadProbeReturn
+keep_blocked (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  return GST_PAD_PROBE_OK;
+}
+
+STEP ("block", block_client)
+{
+  g_autoptr (GstPad) pad =
+      gst_element_get_static_pad (test_src->element, "src");
+
+  block_id = gst_pad_add_probe (pad,
+      GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER, keep_blocked, NULL,
+      NULL);
+}
+
+STEP ("unblock", unblock_client)
+{
+  g_autoptr (GstPad) pad =
+      gst_element_get_static_pad (test_src->element, "src");
+
+  gst_pad_remove_probe (pad, block_id);
+}
+
 STEP ("is", wait_stat)
 {
   test_wait_for (test_stat (test_sink->element, to->words[0]) == to->number);

@@ -39,6 +39,7 @@ extern GstHarness *test_sink, *test_src;
  *   get EVENT [CAPS]         the next event of this type, with such caps
  *   tagged SCOPE NAME [TEXT] whether the client has the tag
  *   flush-client             flushes the client
+ *   block, unblock           the client's thread waits with the next frame
  *
  *   is FIELD N               a field of the server's stats becomes N
  *   open-gate                nothing has waited for the gate until now

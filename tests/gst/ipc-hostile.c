@@ -107,8 +107,6 @@ TEST_LOOP (other_users, G_N_ELEMENTS (permissions))
   fail_unless (chmod (test_ipc_path, 0666) == 0);
   fail_unless_equals_int (
       ask_as_other_user (), permissions[__i__].answer_if_666);
-  fail_unless_equals_uint64 (test_stat_of (server, "ipc", "clients-refused"),
-      permissions[__i__].answer_if_666 == REFUSAL);
   gst_element_set_state (server, GST_STATE_NULL);
 }
 
@@ -119,34 +117,72 @@ TEST_LOOP (other_users, G_N_ELEMENTS (permissions))
   "framerate=(fraction)30/1"
 #define SIZE (64 * 48 * 4)
 
+static const vkgdr_frame_format good_format = { .name = "RGBA",
+  .width = 64,
+  .height = 48,
+  .fps_n = 30,
+  .fps_d = 1,
+  .par_n = 1,
+  .par_d = 1,
+  .n_planes = 1,
+  .planes = { { 64, 48, 4, 8 } } };
+
 static int
 check_written (void *user_data, bool wait)
 {
   return 1;
 }
 
-/* Sends a frame with good caps, and then with this state. Its memory is that of
- * a buffer of this process. If @format is not NULL, the frame has @plane in
- * this format. The client must end with an error, or else with EOS. */
+/* What a server sends. */
+typedef struct {
+  vkgdr_frame_format format;
+  GBytes *states[VKGDR_FRAMES_N_STATES]; /* NULL: good ones, or none */
+  vkgdr_server_frame frame;
+} Session;
+
+static Session
+good_session (void)
+{
+  const Session session = { .format = good_format,
+    .frame = { .n_planes = 1,
+        .planes = { { 0, 256, 0 } },
+        .dts = VKGDR_FRAME_NO_TIME,
+        .duration = VKGDR_FRAME_NO_TIME,
+        .time = -1,
+        .n_ranges = 1,
+        .check_written = check_written } };
+
+  return session;
+}
+
 static void
-attack (vkgdr_frames_state state, const gchar *text,
-    const vkgdr_frame_format *format, vkgdr_server_plane plane,
-    gboolean is_error)
+send_states (vkgdr_server *server, const Session *session)
+{
+  guint i;
+
+  fail_unless (vkgdr_server_set_state (
+      server, VKGDR_FRAMES_CAPS, GOOD_CAPS, strlen (GOOD_CAPS)));
+  fail_unless (vkgdr_server_set_state (
+      server, VKGDR_FRAMES_FORMAT, &session->format, sizeof (session->format)));
+  for (i = 0; i < VKGDR_FRAMES_N_STATES; i++)
+    if (session->states[i])
+      fail_unless (vkgdr_server_set_state (server, i,
+          g_bytes_get_data (session->states[i], NULL),
+          g_bytes_get_size (session->states[i])));
+}
+
+/* Sends a frame. Its memory is that of a buffer of this process. The client
+ * must end with an error that says this, or with EOS if it is NULL. GStreamer
+ * must not log criticals. */
+static void
+play (Session *session, const gchar *expected)
 {
   const vkgdr_server_params params = { .path = test_ipc_path,
     .max_buffers = 4 };
   vkgdr_server *server = vkgdr_server_new (&params);
   g_autoptr (GstBuffer) buffer = test_exportable_buffer_new (SIZE);
   g_autoptr (GstElement) client = test_launch (
-      "vkgdripcsrc socket-path=%s ! fakesink sync=false", test_ipc_path);
-  vkgdr_server_frame frame = { .n_planes = format != NULL,
-    .planes = { plane },
-    .dts = VKGDR_FRAME_NO_TIME,
-    .duration = VKGDR_FRAME_NO_TIME,
-    .base = -1,
-    .time = -1,
-    .n_ranges = 1,
-    .check_written = check_written };
+      "vkgdripcsrc socket-path=%s ! fakesink sync=true", test_ipc_path);
   g_autoptr (GBytes) description = NULL;
   g_autoptr (GError) error = NULL;
   vkgdr_server_figures figures = { 0 };
@@ -154,35 +190,36 @@ attack (vkgdr_frames_state state, const gchar *text,
   gint fd = gst_vkgdr_memory_export_fd (
       gst_buffer_peek_memory (buffer, 0), &description, &offset, NULL);
   vkgdr_export *export =
-      vkgdr_export_new (1, fd, g_bytes_get_data (description, NULL));
+      vkgdr_export_new (1, fd, g_bytes_get_data (description, NULL), NULL);
 
   gst_element_set_state (client, GST_STATE_PLAYING);
-  fail_unless (vkgdr_server_set_state (
-      server, VKGDR_FRAMES_CAPS, GOOD_CAPS, strlen (GOOD_CAPS)));
-  fail_unless (vkgdr_server_set_state (server, state, text, strlen (text)));
-  fail_unless (!format || vkgdr_server_set_format (server, format));
+  send_states (server, session);
   test_wait_for (
       (vkgdr_server_get_figures (server, &figures), figures.clients == 1));
-  frame.ranges[0] = (vkgdr_server_range){ export, offset, SIZE };
+  session->frame.ranges[0] = (vkgdr_server_range){ export, offset, SIZE };
   fail_unless_equals_int (
-      vkgdr_server_send (server, &frame), VKGDR_SERVER_SENT);
+      vkgdr_server_send (server, &session->frame), VKGDR_SERVER_SENT);
   vkgdr_server_close (server);
   error = test_play_result (client);
-  fail_unless (
-      (error != NULL) == is_error, "%s", error ? error->message : "no error");
+  fail_unless ((error != NULL) == (expected != NULL), "%s",
+      error ? error->message : "no error");
+  if (expected)
+    test_assert_contains (error->message, expected);
   vkgdr_server_unref (server);
   vkgdr_export_unref (export);
 }
 
 /* Contents of states, and the states that may have them. GStreamer's parsers
  * would need too much stack for some. */
+#define BIT(state) (1 << VKGDR_FRAMES_##state)
+
 static const struct {
   const gchar *text;
   gboolean is_deep;
-  guint allowed; /* bits of vkgdr_frames_state */
+  guint allowed;
 } contents[] = {
-  { "", FALSE, 1 << VKGDR_FRAMES_STREAM_TAGS | 1 << VKGDR_FRAMES_GLOBAL_TAGS },
-  { "taglist, title=x", FALSE, 1 << VKGDR_FRAMES_CAPS },
+  { "", FALSE, ~BIT (FORMAT) }, /* raw video needs a format */
+  { "taglist, title=x", FALSE, 0 },
   { "video/x-raw, width=(int)[1, 2]" },
   { "\377\377\377\377" },
   { "video/x-raw, a=", TRUE },
@@ -195,31 +232,131 @@ TEST_LOOP (states, G_N_ELEMENTS (contents) * VKGDR_FRAMES_N_STATES)
   g_autofree gchar *brackets =
       g_strnfill (contents[i].is_deep ? 30000 : 0, '<');
   g_autofree gchar *text = g_strconcat (contents[i].text, brackets, NULL);
+  Session session = good_session ();
 
-  attack (state, text, NULL, (vkgdr_server_plane){ 0 },
-      !(contents[i].allowed & 1 << state));
+  session.states[state] = g_bytes_new (text, strlen (text));
+  play (&session,
+      contents[i].allowed & 1 << state ? NULL : "the server has sent");
+  g_bytes_unref (session.states[state]);
 }
 
-/* The plane of a frame fits the format that the server sends, which is smaller
- * than the caps that it sends. */
+/* Caps with numbers that elements cannot use, or that are not those of the
+ * format. */
+static const gchar *const caps[] = {
+  "video/x-raw, format=RGBA, width=0, height=0, framerate=30/1",
+  "video/x-raw, format=RGBA, width=(int)-1, height=(int)48",
+  "video/x-raw, format=RGBA, width=64, height=48, pixel-aspect-ratio=0/1",
+  "video/x-raw, format=RGBA, width=64, height=47, framerate=30/1",
+  "video/x-raw, format=BGRA, width=64, height=48, framerate=30/1",
+  "video/x-raw, format=RGBA, width=64, height=48, framerate=30/1, "
+  "interlace-mode=interleaved",
+  "video/x-raw, format=NONE, width=64, height=48, framerate=30/1",
+  "audio/x-raw, format=S16LE, rate=0, channels=0, layout=interleaved",
+  "audio/x-raw, format=S16LE, rate=44100, channels=2, layout=interleaved",
+  "ANY",
+  "EMPTY",
+  "NONE",
+  "video/x-raw; video/x-raw",
+};
+
+TEST_LOOP (caps, G_N_ELEMENTS (caps))
+{
+  Session session = good_session ();
+
+  session.states[VKGDR_FRAMES_CAPS] =
+      g_bytes_new_static (caps[__i__], strlen (caps[__i__]));
+  play (&session, "the server has sent caps");
+  g_bytes_unref (session.states[VKGDR_FRAMES_CAPS]);
+}
+
+/* Segments. */
+typedef struct {
+  guint32 format, reserved;
+  gdouble rate, applied_rate;
+  guint64 base, offset, start, stop, time, duration;
+} Segment;
+
+#define NONE GST_CLOCK_TIME_NONE
+#define YEAR (G_GUINT64_CONSTANT (366) * 24 * 3600 * GST_SECOND)
+
 static const struct {
-  vkgdr_server_plane plane;
+  Segment segment;
+  const gchar *error;
+} segments[] = {
+  { { 3, 0, 1, 1, 0, 0, 0, NONE, 0, NONE } },
+  { { 3, 77, 2, 1, 5, 0, 0, GST_SECOND, 7, NONE } },
+  { { 3, 0, 1, 1, 0, 0, 2, 1, 0, NONE }, "a segment" },
+  { { 3, 0, -1, 1, 0, 0, 0, NONE, 0, NONE }, "a segment" },
+  { { 3, 0, 0, 1, 0, 0, 0, NONE, 0, NONE }, "a segment" },
+  { { 3, 0, 1, 0, 0, 0, 0, NONE, 0, NONE }, "a segment" },
+  { { 3, 0, 1e300, 1, 0, 0, 0, NONE, 0, NONE }, "a segment" },
+  { { 0, 0, 1, 1, 0, 0, 0, NONE, 0, NONE }, "a segment" },
+  { { 99, 0, 1, 1, 0, 0, 0, NONE, 0, NONE }, "a segment" },
+  { { 3, 0, 1, 1, 0, 0, NONE, NONE, 0, NONE }, "a segment" },
+  { { 3, 0, 1, 1, 0, 0, 0, G_MAXUINT64 - 1, 0, NONE }, "a segment" },
+  { { 3, 0, 1, 1, NONE, 0, 0, NONE, 0, NONE }, "a segment" },
+};
+
+TEST_LOOP (segments, G_N_ELEMENTS (segments))
+{
+  Session session = good_session ();
+
+  session.states[VKGDR_FRAMES_SEGMENT] =
+      g_bytes_new_static (&segments[__i__].segment, sizeof (Segment));
+  play (&session, segments[__i__].error);
+  g_bytes_unref (session.states[VKGDR_FRAMES_SEGMENT]);
+}
+
+/* Times. A stream may begin at any time, if it does not follow a clock. */
+static const struct {
+  guint64 pts;
+  gint64 time;
+  guint64 latency;
+  const gchar *error;
+} times[] = {
+  { 0, -1, 0 },
+  { 60 * YEAR, -1, 0 },
+  { 60 * YEAR, G_MAXINT64, 0 },
+  { NONE, -1, NONE, "a latency" },
+  { NONE, -1, G_MAXINT64, "a latency" },
+  { NONE - 1, -1, 0, "a frame" },
+  { 0, -2, 0, "a frame" },
+};
+
+TEST_LOOP (times, G_N_ELEMENTS (times))
+{
+  Session session = good_session ();
+
+  session.frame.pts = times[__i__].pts;
+  session.frame.time = times[__i__].time;
+  session.states[VKGDR_FRAMES_LATENCY] =
+      g_bytes_new_static (&times[__i__].latency, sizeof (guint64));
+  play (&session, times[__i__].error);
+  g_bytes_unref (session.states[VKGDR_FRAMES_LATENCY]);
+}
+
+/* Planes, and the size of the format, which the caps must have. */
+static const struct {
   guint width, height;
+  vkgdr_server_plane plane;
   gboolean is_error;
 } planes[] = {
-  { { 0, 256, 0 }, 64, 48, FALSE },
-  { { 256, 256, 0 }, 64, 47, TRUE },
-  { { 0, 4, 0 }, 1, 48, TRUE },
+  { 64, 48, { 0, 256, 0 }, FALSE },
+  { 64, 48, { 256 * 47, -256, 0 }, FALSE },
+  { 64, 48, { 256, 256, 0 }, TRUE },
+  { 64, 48, { 0, 255, 0 }, TRUE },
+  { 64, 48, { 0, 256, 1 }, TRUE },
+  { 64, 47, { 256, 256, 0 }, TRUE },
+  { 1, 48, { 0, 4, 0 }, TRUE },
 };
 
 TEST_LOOP (planes, G_N_ELEMENTS (planes))
 {
-  const vkgdr_frame_format format = { .name = "RGBA",
-    .width = planes[__i__].width,
-    .height = planes[__i__].height,
-    .n_planes = 1,
-    .planes = { { planes[__i__].width, planes[__i__].height, 4, 8 } } };
+  Session session = good_session ();
 
-  attack (VKGDR_FRAMES_CAPS, GOOD_CAPS, &format, planes[__i__].plane,
-      planes[__i__].is_error);
+  session.format.width = session.format.planes[0].width = planes[__i__].width;
+  session.format.height = session.format.planes[0].height =
+      planes[__i__].height;
+  session.frame.planes[0] = planes[__i__].plane;
+  play (&session, planes[__i__].is_error ? "the server has sent" : NULL);
 }

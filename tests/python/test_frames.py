@@ -4,8 +4,11 @@ Python's standard library.
 """
 
 import concurrent.futures
+import ctypes
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -13,7 +16,7 @@ import threading
 import time
 import unittest
 import zlib
-from typing import Any, List, Tuple
+from typing import Any, Iterator, List, Tuple
 
 import support
 import numpy as np
@@ -28,6 +31,15 @@ import sys, vkgdr, numpy as np
 for frame in vkgdr.Frames(sys.argv[1]):
     print(frame.timestamp, *(int(np.asarray(p).astype(int).sum()) for p in frame.planes))
 """
+
+
+def state(kind: int, content: bytes = b"") -> bytes:
+    """A STATE of docs/ipc-protocol.md."""
+    return struct.pack("<IIII", 17, 16 + len(content), kind, 0) + content
+
+
+WELCOME, BYE, EOS = struct.pack("<IIII", 16, 16, 6, 4), state(17), state(16)
+REFUSAL = state(17, b"there is no room")
 
 
 class FramesTest(support.TestCase):
@@ -138,6 +150,44 @@ class FramesTest(support.TestCase):
             frame.release(0)
         self.assertRaises(ValueError, buffer.send)
 
+    def test_tensors(self) -> None:
+        for dtype, number in ("float32", 1.5), ("int64", -7), ("bool", True), ("float16", 2):
+            with self.subTest(dtype=dtype), vkgdr.FrameServer(
+                    self.path, shape=(2, 3, 4), dtype=dtype, buffers=2) as server:
+                frames = vkgdr.Frames(self.path)
+                self.wait_for_clients(server, 1)
+                buffer = server.acquire()
+                np.asarray(buffer.tensor)[:] = number
+                self.assertEqual(buffer.planes, [])
+                buffer.send()
+                frame = next(frames)
+                array = np.asarray(frame.tensor)
+                self.assertEqual((array.shape, str(array.dtype)), ((2, 3, 4), dtype))
+                self.assertTrue((array == number).all())
+                self.assertEqual(frame.planes, [])
+                del array, frame, frames
+
+    def test_tensors_of_the_device(self) -> None:
+        """Types that NumPy does not have, in memory that the CPU cannot address."""
+        with vkgdr.FrameServer(self.path, shape=[5], dtype="bfloat16",
+                               device_memory=True) as server:
+            frames = vkgdr.Frames(self.path)
+            self.wait_for_clients(server, 1)
+            server.acquire().send()
+            tensor = next(frames).tensor
+            self.assertIsNone(tensor.host_ptr)
+            self.assertTrue(tensor.device_ptr)
+            # Behind the pointer, the device and the dimensions: the code and the bits.
+            capsule = tensor.__dlpack__()
+            address = vkgdr.frames._get_capsule(capsule, b"dltensor")
+            self.assertEqual(ctypes.string_at(address + 20, 2), bytes([4, 16]))
+            self.assert_raise((vkgdr.VkgdrError, "the CPU cannot", np.asarray, tensor))
+        self.assert_raise(
+            (ValueError, "a format or a shape", vkgdr.FrameServer, self.path),
+            (ValueError, "dimensions", lambda: vkgdr.FrameServer(self.path, shape=())),
+            (vkgdr.VkgdrError, "shape", lambda: vkgdr.FrameServer(self.path, shape=(3, 0))),
+        )
+
     # --- ends --------------------------------------------------------------------
 
     def test_a_buffer_outlives_its_server(self) -> None:
@@ -167,6 +217,63 @@ class FramesTest(support.TestCase):
             self.wait_for_clients(server, 1)
             self.send(server, 2)
             self.assertEqual(received.result(30), 2)
+
+    def answer(self, *messages: bytes, seconds: float = 60) -> Iterator[int]:
+        """Listens, and answers each connection with these messages. Then it ends the
+        connection. Yields the number of connections so far.
+        """
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.bind(self.path)
+            listener.listen(64)
+            listener.settimeout(0.05)
+            end, count = time.monotonic() + seconds, 0
+            yield count
+            while time.monotonic() < end:
+                try:
+                    connection, _ = listener.accept()
+                except socket.timeout:
+                    continue
+                with connection:
+                    count += 1
+                    for message in messages:
+                        connection.send(message)
+                yield count
+
+    def test_pauses(self) -> None:
+        """A client that connects again makes pauses that grow."""
+        for messages in [], [BYE], [WELCOME], [WELCOME, BYE]:
+            with self.subTest(messages=messages):
+                server = self.answer(*messages, seconds=2)
+                next(server)
+                with concurrent.futures.ThreadPoolExecutor(1) as thread:
+                    counts = thread.submit(list, server)
+                    with vkgdr.Frames(self.path, reconnect=True) as frames:
+                        self.assertRaises((TimeoutError, vkgdr.VkgdrError), frames.receive, 1.5)
+                    # 0.01 s, 0.02 s, ...
+                    self.assertLess(counts.result(30)[-1], 12)
+                    self.assertGreater(counts.result(30)[-1], 3)
+                os.unlink(self.path)
+
+    def test_refusal(self) -> None:
+        """A reason is an error, also for a client that connects again."""
+        for reconnect in False, True:
+            server = self.answer(REFUSAL, seconds=1)
+            next(server)
+            with concurrent.futures.ThreadPoolExecutor(1) as thread:
+                counts = thread.submit(list, server)
+                self.assert_raise((
+                    vkgdr.VkgdrError, "there is no room",
+                    lambda: next(vkgdr.Frames(self.path, reconnect=reconnect))))
+                self.assertEqual(counts.result(30), [1])
+            os.unlink(self.path)
+
+    def test_no_answer(self) -> None:
+        """A server that is stopped accepts connections, and does not answer."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.bind(self.path)
+            listener.listen()
+            self.assert_raise((vkgdr.VkgdrError, "does not answer",
+                               lambda: vkgdr.Frames(self.path, timeout=0.3)))
 
     def test_interrupt(self) -> None:
         self.serve("GRAY8")

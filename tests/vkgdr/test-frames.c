@@ -72,6 +72,9 @@ send_number (int fd, uint32_t type, uint64_t number)
   vkgdr_socket_send (fd, &message, sizeof (message), -1);
 }
 
+/* The type of a message, or, for a STATE, its kind. */
+#define STATE(kind) (100 + (kind))
+
 /* Reads the next message, also if it is late. Returns its type, or 0 if the
  * connection was closed. The first number of the message is data[1]. */
 static uint32_t
@@ -85,7 +88,10 @@ receive_message (int fd, uint64_t *data, size_t *size, int *attached)
     vkgdr_socket_wait (fd, SECOND);
     *size = room;
   }
-  return result == VKGDR_SOCKET_OK ? (uint32_t) data[0] : 0;
+  if (result != VKGDR_SOCKET_OK)
+    return 0;
+  return (uint32_t) data[0] == VKGDR_WIRE_STATE ? STATE ((uint32_t) data[1])
+                                                : (uint32_t) data[0];
 }
 
 /* The same for a client that skips MEMORY, and releases frames at once. Sets
@@ -130,7 +136,7 @@ read_until_eos (int fd)
 
   for (; (type = next (fd, &number)) == VKGDR_WIRE_FRAME; last = number, n++)
     ck_assert_uint_gt (number, last);
-  ck_assert_uint_eq (type, VKGDR_WIRE_EOS);
+  ck_assert_uint_eq (type, STATE (VKGDR_WIRE_EOS));
   return n;
 }
 
@@ -172,17 +178,18 @@ on_release (void *user_data)
 static vkgdr_export *
 new_export (void)
 {
-  const vkgdr_fd_info info = { .size = 16384 };
+  const vkgdr_fd_info info = { .size = 16384, .device_uuid = { 1 } };
   static uint64_t key;
 
-  return vkgdr_export_new (++key, memfd_create ("memory", MFD_CLOEXEC), &info);
+  return vkgdr_export_new (
+      ++key, memfd_create ("memory", MFD_CLOEXEC), &info, NULL);
 }
 
 static void
-serve (vkgdr_server_leaky leaky, uint32_t max_buffers)
+serve (bool is_leaky, uint32_t max_buffers)
 {
   const vkgdr_server_params params = {
-    .path = path, .leaky = leaky, .max_buffers = max_buffers
+    .path = path, .is_leaky = is_leaky, .max_buffers = max_buffers
   };
 
   server = vkgdr_server_new (&params);
@@ -347,7 +354,7 @@ TEST (killed_server)
       ((uint8_t *) plane->host)[(HEIGHT - 1) * plane->stride + WIDTH - 1], 7);
   vkgdr_frame_release (frame);
   vkgdr_frames_close (frames);
-  serve (VKGDR_SERVER_LEAKY_NO, 4);
+  serve (false, 4);
   close (come ());
   stop ();
 }
@@ -418,7 +425,7 @@ TEST (full_socket)
   int reader, deaf, kept = 0, i, k;
   int64_t start;
 
-  serve (VKGDR_SERVER_LEAKY_DOWNSTREAM, 1000);
+  serve (true, 1000);
   deaf = come ();
   reader = come ();
   for (k = 0; k < 20; k++) {
@@ -427,7 +434,7 @@ TEST (full_socket)
       expect (reader, VKGDR_WIRE_FRAME, (uint64_t) (10 * k + i));
     }
     vkgdr_server_end (server);
-    expect (reader, VKGDR_WIRE_EOS, 0);
+    expect (reader, STATE (VKGDR_WIRE_EOS), 0);
     if (k == 1) {
       test_wait_for (count_used () <= 10);
       kept = count_used ();
@@ -469,7 +476,7 @@ TEST (no_descriptors_in_the_server)
   clock_t start;
   uint64_t i;
 
-  serve (VKGDR_SERVER_LEAKY_DOWNSTREAM, 4);
+  serve (true, 4);
   client = come ();
   send_in (memory, 0);
   expect (client, VKGDR_WIRE_FRAME, 1);
@@ -493,7 +500,7 @@ TEST (no_descriptors_in_the_server)
 /* The error of a client that cannot get the memory tells the user why. */
 TEST (no_descriptors_in_the_client)
 {
-  serve (VKGDR_SERVER_LEAKY_NO, 4);
+  serve (false, 4);
   connect_frames ();
   test_wait_for (count_clients () == 1);
   limit_descriptors (0);
@@ -513,7 +520,7 @@ TEST (close_returns_frames)
   vkgdr_frame_t frame;
   int i;
 
-  serve (VKGDR_SERVER_LEAKY_NO, 16);
+  serve (false, 16);
   connect_frames ();
   test_wait_for (count_clients () == 1);
   for (i = 0; i < 7; i++) {
@@ -538,7 +545,7 @@ TEST (exports_end)
   uint64_t number, last = 0, i;
   int client, fds;
 
-  serve (VKGDR_SERVER_LEAKY_NO, 4);
+  serve (false, 4);
   client = come ();
   fds = test_count_fds ();
   for (i = 1; i <= 300; i++) {
@@ -561,6 +568,98 @@ TEST (exports_end)
   stop ();
 }
 
+/* A client that keeps all frames that it may have gets no other one, but it
+ * gets EOS and the end: those do not wait for longer than two seconds. */
+TEST_LOOP (kept_frames_and_the_end, 2)
+{
+  bool has_eos = __i__ == 0;
+  uint64_t data[64];
+  uint32_t type, last = 0;
+  int fd, attached, n = 0, i;
+  int64_t start;
+
+  serve (true, 2);
+  fd = come ();
+  for (i = 0; i < 3; i++)
+    send_in (memory, 0);
+  start = vkgdr_socket_now ();
+  if (has_eos)
+    vkgdr_server_end (server);
+  stop ();
+  ck_assert_int_lt (vkgdr_socket_now () - start, 10 * SECOND);
+  do {
+    size_t size = sizeof (data);
+
+    type = receive_message (fd, data, &size, &attached);
+    if (type != 0 && attached >= 0)
+      close (attached);
+    n += type == VKGDR_WIRE_FRAME;
+    if (type != 0 && type != STATE (VKGDR_WIRE_BYE))
+      last = type;
+  } while (type != 0);
+  ck_assert_int_eq (n, 2);
+  ck_assert_uint_eq (last, has_eos ? STATE (VKGDR_WIRE_EOS) : VKGDR_WIRE_FRAME);
+  close (fd);
+}
+
+/* Connections that say nothing do not keep others out for longer than two
+ * seconds. A client that connects meanwhile is not refused. */
+TEST (silent_clients)
+{
+  int silent[256], fd;
+  size_t i;
+
+  serve (true, 4);
+  for (i = 0; i < N_ELEMENTS (silent); i++)
+    silent[i] = come_with (1, 0);
+  fd = come_with (VKGDR_WIRE_VERSION, VKGDR_WIRE_VERSION);
+  expect (fd, VKGDR_WIRE_WELCOME, 0);
+  for (i = 0; i < N_ELEMENTS (silent); i++) {
+    expect (silent[i], 0, 0);
+    close (silent[i]);
+  }
+  close (fd);
+  stop ();
+}
+
+/* How a server does not answer. */
+static const struct {
+  bool is_listening, says_bye;
+  int number;
+  const char *error;
+} absent[] = {
+  { false, false, ENOENT, "no process serves" },
+  { true, false, ETIMEDOUT, "does not answer" },
+  { true, true, ECONNREFUSED, "has stopped before it accepted" },
+};
+
+/* The timeout of a client holds until the server has accepted it. */
+TEST_LOOP (no_welcome, N_ELEMENTS (absent))
+{
+  const vkgdr_wire_state bye = { { VKGDR_WIRE_STATE, sizeof (bye) },
+    VKGDR_WIRE_BYE, 0 };
+  const vkgdr_frames_params params = { .path = path,
+    .timeout = absent[__i__].says_bye ? 0 : SECOND / 5,
+    .import = fake_import };
+  int64_t start = vkgdr_socket_now ();
+  int listener = -1, fd;
+
+  if (absent[__i__].is_listening)
+    listener = vkgdr_socket_listen (path, VKGDR_FRAME_PEERS_USER);
+  frames = vkgdr_frames_connect (&params);
+  if (absent[__i__].says_bye) {
+    fd = accept (listener, NULL, NULL);
+    vkgdr_socket_send (fd, &bye, sizeof (bye), -1);
+    ck_assert (!vkgdr_frames_wait_accepted (frames, 10 * SECOND));
+  } else {
+    ck_assert_ptr_null (frames);
+    ck_assert_int_ge (vkgdr_socket_now () - start, SECOND / 5);
+    ck_assert_int_lt (vkgdr_socket_now () - start, 10 * SECOND);
+  }
+  ck_assert_int_eq (errno, absent[__i__].number);
+  assert_error (absent[__i__].error);
+}
+
 static void *
 come_in_thread (void *fd)
 {
@@ -573,7 +672,7 @@ TEST (races_with_the_end)
 {
   int i, fd;
 
-  serve (VKGDR_SERVER_LEAKY_DOWNSTREAM, 4);
+  serve (true, 4);
   for (i = 0; i < 300; i++) {
     pthread_t thread;
 
@@ -598,9 +697,9 @@ TEST (wrong_clients)
 {
   int fd;
 
-  serve (VKGDR_SERVER_LEAKY_NO, 4);
+  serve (false, 4);
   fd = come_with (1, VKGDR_WIRE_VERSION - 1);
-  expect (fd, VKGDR_WIRE_BYE, 0);
+  expect (fd, STATE (VKGDR_WIRE_BYE), 0);
   expect (fd, 0, 0);
   close (fd);
   fd = come_with (VKGDR_WIRE_VERSION - 1, VKGDR_WIRE_VERSION + 1);
@@ -623,7 +722,7 @@ TEST (hostile_client)
   int witness;
   uint64_t data[16];
 
-  serve (VKGDR_SERVER_LEAKY_DOWNSTREAM, 4);
+  serve (true, 4);
   witness = come ();
   fds = test_count_fds ();
   for (i = 0; i < cases; i++) {
@@ -658,7 +757,7 @@ static void
 open_session (void)
 {
   const vkgdr_wire_welcome welcome = { { VKGDR_WIRE_WELCOME, sizeof (welcome) },
-    VKGDR_WIRE_MAGIC_BYTES, VKGDR_WIRE_VERSION, 0 };
+    VKGDR_WIRE_VERSION, 4 };
 
   listener = vkgdr_socket_listen (path, VKGDR_FRAME_PEERS_USER);
   ck_assert_int_ge (listener, 0);
@@ -694,10 +793,11 @@ record (stream *self)
   vkgdr_export *export;
   int fd, i;
 
-  serve (VKGDR_SERVER_LEAKY_NO, 4);
+  serve (false, 4);
   export = new_export ();
   vkgdr_frame_format_init (&format, "NV12", WIDTH, HEIGHT);
-  ck_assert (vkgdr_server_set_format (server, &format));
+  ck_assert (vkgdr_server_set_state (
+      server, VKGDR_FRAMES_FORMAT, &format, sizeof (format)));
   ck_assert (vkgdr_server_set_state (
       server, VKGDR_FRAMES_CAPS, "video/x-raw", strlen ("video/x-raw")));
   fd = come ();
@@ -708,7 +808,7 @@ record (stream *self)
   for (i = 0; i < N_MESSAGES; i++) {
     self->sizes[i] = sizeof (self->data[i]);
     if (receive_message (fd, self->data[i], &self->sizes[i], &self->fds[i])
-        == VKGDR_WIRE_EOS)
+        == STATE (VKGDR_WIRE_EOS))
       send_number (fd, VKGDR_WIRE_RELEASE, 1);
   }
   ck_assert_uint_eq ((uint32_t) self->data[i - 1][0], VKGDR_WIRE_FORGET);
@@ -794,7 +894,7 @@ TEST (hostile_server)
 TEST (too_many_memories)
 {
   vkgdr_wire_memory memory = { { VKGDR_WIRE_MEMORY, sizeof (memory) }, 0,
-    { .size = 1 } };
+    { .size = 1, .device_uuid = { 1 } } };
 
   open_session ();
   for (memory.id = 0; memory.id < 1025; memory.id++) {
@@ -805,27 +905,60 @@ TEST (too_many_memories)
   close_session ();
 }
 
-/* Large contents travel as a memfd. A file that is shorter than its message
- * says, or that is not a memfd, is refused, and so is a size above 16 MiB. */
-TEST (large_contents)
+/* A STATE, and what the client makes of it. */
+static const struct {
+  uint32_t kind;
+  const char *content;
+  size_t size;
+  vkgdr_frames_status status;
+} states[] = {
+  { VKGDR_WIRE_BYE, "", 0, VKGDR_FRAMES_BYE },
+  { VKGDR_WIRE_BYE, "no room", 7, VKGDR_FRAMES_REFUSED },
+  { VKGDR_WIRE_BYE, "caf\xe9", 4, VKGDR_FRAMES_ERROR },
+  { VKGDR_WIRE_BYE, "\33[2J", 4, VKGDR_FRAMES_ERROR },
+  { VKGDR_WIRE_BYE, "a\0b", 3, VKGDR_FRAMES_ERROR },
+  { VKGDR_WIRE_BYE, NULL, 513, VKGDR_FRAMES_ERROR },
+  { VKGDR_WIRE_EOS, "", 0, VKGDR_FRAMES_EOS },
+  { VKGDR_FRAMES_FORMAT, "", 0, VKGDR_FRAMES_TIMEOUT },
+  { VKGDR_FRAMES_FORMAT, NULL, 128, VKGDR_FRAMES_ERROR },
+  { VKGDR_FRAMES_TENSOR, NULL, 136, VKGDR_FRAMES_ERROR },
+  { VKGDR_FRAMES_CAPS, NULL, VKGDR_WIRE_MAX_CONTENT, VKGDR_FRAMES_TIMEOUT },
+  { VKGDR_FRAMES_CAPS, NULL, VKGDR_WIRE_MAX_CONTENT + 1, VKGDR_FRAMES_ERROR },
+  { 99, NULL, 5000, VKGDR_FRAMES_TIMEOUT },
+};
+
+/* A state of an unknown kind is skipped. Texts that an application would print
+ * are checked. */
+TEST_LOOP (states, N_ELEMENTS (states))
 {
-  static char large[1024 * 1024];
-  int memfd = vkgdr_socket_new_memfd (large, sizeof (large)), i;
-  int huge = memfd_create ("huge", MFD_CLOEXEC);
-  const struct {
-    int fd;
-    uint64_t size;
-  } contents[] = { { memfd, sizeof (large) }, { memfd, sizeof (large) + 1 },
-    { huge, UINT64_C (1) << 25 }, { eventfd (0, 0), 10 } };
+  static uint8_t message[VKGDR_WIRE_MAX_PACKET];
+  size_t size = states[__i__].size;
+  const vkgdr_wire_state head = { { VKGDR_WIRE_STATE,
+                                      (uint32_t) (sizeof (head) + size) },
+    states[__i__].kind, 0 };
 
-  ck_assert_int_eq (ftruncate (huge, 1 << 25), 0);
-  for (i = 0; i < 4; i++) {
-    const vkgdr_wire_content head = { { VKGDR_WIRE_STREAM_TAGS, sizeof (head) },
-      contents[i].size };
+  open_session ();
+  memcpy (message, &head, sizeof (head));
+  if (states[__i__].content)
+    memcpy (message + sizeof (head), states[__i__].content, size);
+  else
+    memset (message + sizeof (head), 'x', size);
+  vkgdr_socket_send (accepted, message, sizeof (head) + size, -1);
+  receive (0, states[__i__].status);
+  if (states[__i__].status == VKGDR_FRAMES_REFUSED)
+    assert_error ("no room");
+  close_session ();
+}
 
-    open_session ();
-    vkgdr_socket_send (accepted, &head, sizeof (head), contents[i].fd);
-    receive (0, i == 0 ? VKGDR_FRAMES_TIMEOUT : VKGDR_FRAMES_ERROR);
-    close_session ();
-  }
+/* A memory needs the UUID of its device. */
+TEST (memory_of_no_device)
+{
+  const vkgdr_wire_memory memory = { { VKGDR_WIRE_MEMORY, sizeof (memory) }, 1,
+    { .size = 1 } };
+
+  open_session ();
+  vkgdr_socket_send (accepted, &memory, sizeof (memory), STDERR_FILENO);
+  receive (0, VKGDR_FRAMES_ERROR);
+  assert_error ("memory");
+  close_session ();
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -289,8 +290,6 @@ static const struct {
   { GET_FD, 0, "vkGetMemoryFdKHR", "VK_ERROR_TOO_MANY_OBJECTS", "ulimit" },
   { IMPORT, 0, "cuImportExternalMemory", OOM, "" },
   { IMPORT, 0, "cuExternalMemoryGetMappedBuffer", OOM, "" },
-  { IMPORT, 0, "vkAllocateMemory", "VK_ERROR_OUT_OF_DEVICE_MEMORY", "" },
-  { IMPORT, 0, "vkMapMemory", "VK_ERROR_MEMORY_MAP_FAILED", "" },
   { FREE, 0, "cuMemFree", OOM, "stay in use" },
   { FREE, 0, "cuDestroyExternalMemory", OOM, "stay in use" },
   { FREE, 0, "cuCtxPushCurrent", OOM, "before the CUDA context" },
@@ -396,6 +395,70 @@ TEST_LOOP (calls_fail, N_ELEMENTS (failures))
   vkgdr_memory_free (life.mem);
   ck_assert_uint_eq (atomic_load (&life.g->allocated), 0);
   vkgdr_close (life.g);
+}
+
+/* --- hostile processes --------------------------------------------------- */
+
+/* What another process can write to the header of the software device's memory:
+ * the size of what is unmapped, and the place of the header. */
+static const struct {
+  off_t offset;
+  uint64_t value;
+} headers[] = {
+  { 0, UINT64_C (64) << 20 },
+  { 8, 0 },
+  { 8, UINT64_MAX },
+  { 4088, 0 },
+  { 4088, UINT64_C (1) << 40 },
+};
+
+/* Neither side uses it after the import. */
+TEST_LOOP (damaged_header, N_ELEMENTS (headers))
+{
+  vkgdr_fd_info info;
+  vkgdr_memory_t mem, imported;
+  vkgdr_t g;
+  int fd;
+
+  if (!test_use_software_device ())
+    return;
+  g = test_open (0);
+  mem = test_alloc (g, SIZE);
+  fd = vkgdr_memory_get_fd (mem);
+  imported = import (g, mem);
+  ck_assert_int_eq (
+      pwrite (fd, &headers[__i__].value, 8, headers[__i__].offset), 8);
+  vkgdr_memory_free (imported);
+  vkgdr_memory_describe_fd (mem, &info);
+  if (headers[__i__].offset < 16) {
+    ck_assert_ptr_null (vkgdr_memory_import_fd (g, fd, &info));
+    close (fd);
+  } else {
+    vkgdr_memory_free (vkgdr_memory_import_fd (g, fd, &info));
+  }
+  vkgdr_memory_free (mem);
+  vkgdr_close (g);
+}
+
+/* A file that could be shortened while it is mapped is refused. */
+TEST (file_that_is_not_sealed)
+{
+  const uint64_t header[2] = { 4096 + SIZE, 4096 };
+  int fd = memfd_create ("memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  vkgdr_fd_info info = { .size = SIZE };
+  vkgdr_t g;
+
+  if (!test_use_software_device ())
+    return;
+  g = test_open (0);
+  ck_assert_int_eq (ftruncate (fd, 4096 + SIZE), 0);
+  ck_assert_int_eq (pwrite (fd, header, sizeof (header), 0), sizeof (header));
+  ck_assert_ptr_null (vkgdr_memory_import_fd (g, fd, &info));
+  assert_error ("sealed");
+  ck_assert_int_eq (fcntl (fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  vkgdr_memory_free (vkgdr_memory_import_fd (g, fd, &info));
+  assert_no_error ();
+  vkgdr_close (g);
 }
 
 /* --- many imports -------------------------------------------------------- */

@@ -115,6 +115,26 @@ play (const gchar *launch)
   gst_object_unref (pipeline);
 }
 
+/* The number of the offsets of a buffer among the metas of a frame
+ * (docs/ipc-protocol.md). */
+#define OFFSETS 4
+
+/* Returns GStreamer's end offset of a frame: the time at which it was sent. */
+static guint64
+get_offset_end (const vkgdr_frame_info *frame)
+{
+  const guint8 *meta = frame->metas, *end = meta + frame->metas_size;
+  guint32 head[2];
+  guint64 offsets[2] = { GST_BUFFER_OFFSET_NONE, GST_BUFFER_OFFSET_NONE };
+
+  for (; meta + sizeof (head) <= end; meta += sizeof (head) + head[1]) {
+    memcpy (head, meta, sizeof (head));
+    if (head[0] == OFFSETS && head[1] == sizeof (offsets))
+      memcpy (offsets, meta + sizeof (head), sizeof (offsets));
+  }
+  return offsets[1];
+}
+
 /* libvkgdr's client, without GStreamer. With @busy, it never sleeps. */
 static void
 receive (const gchar *path, gboolean busy)
@@ -133,9 +153,9 @@ receive (const gchar *path, gboolean busy)
         vkgdr_frames_receive (client, busy ? 0 : POLL, &frame);
 
     if (status == VKGDR_FRAMES_FRAME) {
-      add_frame (vkgdr_frame_get_info (frame)->offset_end);
+      add_frame (get_offset_end (vkgdr_frame_get_info (frame)));
       vkgdr_frame_release (frame);
-    } else if (status == VKGDR_FRAMES_ERROR) {
+    } else if (status < 0) {
       bench_die_of_vkgdr ();
     }
     if (gst_util_get_timestamp () > polled + POLL) {

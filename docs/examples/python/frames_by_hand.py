@@ -9,6 +9,7 @@ It maps the memory, which works without an NVIDIA driver. The file descriptors o
 have to be imported by Vulkan or CUDA instead, as vkgdr_memory_import_fd() does.
 """
 
+import fcntl
 import mmap
 import os
 import socket
@@ -17,18 +18,19 @@ import sys
 import zlib
 
 HELLO, RELEASE, STOP = 1, 2, 3
-WELCOME, BYE, FORMAT, CAPS, SEGMENT, STREAM_TAGS, GLOBAL_TAGS = range(16, 23)
-MEMORY, FORGET, FRAME, EOS = range(23, 27)
+WELCOME, STATE, MEMORY, FORGET, FRAME = range(16, 21)
+FORMAT, EOS, BYE = 0, 16, 17  # kinds of STATE
 
-MAGIC, VERSION = b"VkgdrFrm", 5
-MAX_PACKET = 65536
+MAGIC, VERSION = b"VkgdrFrm", 6
+MAX_PACKET, MAX_CONTENT, MAX_REASON = 65536, 61440, 512
 
 HEADER = struct.Struct("<II")
-WELCOME_FORM = struct.Struct("<II8sII")
+WELCOME_FORM = struct.Struct("<IIII")
+STATE_FORM = struct.Struct("<IIII")
 NUMBER_FORM = struct.Struct("<IIQ")
 MEMORY_FORM = struct.Struct("<IIQQII16s16s")
-FORMAT_FORM = struct.Struct("<II16sIIiiiiIIIIII16I")
-FRAME_FORM = struct.Struct("<IIQQQQQQqqQIHHII")
+FORMAT_FORM = struct.Struct("<16sIIiiiiIIIIII16I")
+FRAME_FORM = struct.Struct("<IIQqQQQIHHII")
 RANGE_FORM = struct.Struct("<QQQ")
 PLANE_FORM = struct.Struct("<QiI")
 
@@ -58,30 +60,51 @@ class Client:
         self.connection.connect(path)
         self.connection.send(struct.pack("<II8sII", HELLO, 24, MAGIC, VERSION, VERSION))
         self.memories = {}
-        self.name, self.planes, self.last = "", [], 0
+        self.name, self.planes, self.last, self.is_welcome = "", [], 0, False
 
-    def read_format(self, message):
-        check(len(message) == FORMAT_FORM.size, "a format")
-        fields = FORMAT_FORM.unpack(message)
-        count = fields[14]
-        check(count <= 4 and fields[2][-1] == 0, "a format")
-        self.name = fields[2].rstrip(b"\0").decode()
-        self.planes = [fields[15 + 4 * i : 19 + 4 * i] for i in range(count)]
+    def read_state(self, message):
+        """Returns whether the stream goes on."""
+        check(16 <= len(message) <= 16 + MAX_CONTENT, "a state")
+        kind, content = STATE_FORM.unpack_from(message)[2], message[16:]
+        if kind == FORMAT:
+            self.read_format(content)
+        elif kind == BYE and content:
+            text = content.decode("ascii", errors="replace")
+            check(text.isascii() and text.isprintable() and len(text) <= MAX_REASON, "a reason")
+            raise ConnectionRefusedError(text)
+        return kind not in (EOS, BYE)
+
+    def read_format(self, content):
+        self.name, self.planes = "", []
+        if not content:
+            return
+        check(len(content) == FORMAT_FORM.size, "a format")
+        name, width, height, *fields = FORMAT_FORM.unpack(content)
+        count, planes = fields[9], [fields[10 + 4 * i : 14 + 4 * i] for i in range(4)]
+        text = name.split(b"\0")[0].decode("ascii", errors="replace")
+        check(name[-1] == 0 and text.isascii() and text.isprintable() and count <= 4, "a format")
+        for size in (width, height, *(size for plane in planes[:count] for size in plane[:2])):
+            check(0 < size <= 524272, "a format")
+        for _, _, channels, bits in planes[:count]:
+            check(0 < channels <= 64 and bits in (8, 16, 32), "a format")
+        self.name, self.planes = text, planes[:count]
 
     def read_memory(self, message, fd):
         check(len(message) == MEMORY_FORM.size and fd is not None, "memory")
-        _, _, number, size, *_ = MEMORY_FORM.unpack(message)
-        # Mesa's memfd begins with its own size and the place of the memory.
+        _, _, number, size, *_, device, _ = MEMORY_FORM.unpack(message)
+        check(number not in self.memories and any(device), "memory")
+        # Mesa's memfd begins with its own size and the place of the memory. It is sealed, so
+        # that nobody can shorten it while it is mapped.
         total, place = struct.unpack("<QQ", os.pread(fd, 16, 0))
-        check(number not in self.memories and 0 < size <= total - place, "memory")
-        check(os.fstat(fd).st_size == total, "memory")
+        check(fcntl.fcntl(fd, fcntl.F_GET_SEALS) & fcntl.F_SEAL_SHRINK, "memory")
+        check(0 < size <= total - place and os.fstat(fd).st_size == total, "memory")
         self.memories[number] = mmap.mmap(fd, size, prot=mmap.PROT_READ, offset=place)
 
     def read_frame(self, message):
         """Returns the number of the frame, its time, and the bytes of its planes."""
         check(len(message) >= FRAME_FORM.size, "a frame")
         fields = FRAME_FORM.unpack_from(message)
-        number, time, ranges, planes, metas = fields[2], fields[9], *fields[12:15]
+        number, time, ranges, planes, metas = fields[2], fields[3], *fields[8:11]
         size = FRAME_FORM.size + 24 * ranges + 16 * planes + metas
         check(size == len(message) and number > self.last, "a frame")
         check(ranges <= 16 and planes in (0, len(self.planes)), "a frame")
@@ -106,31 +129,33 @@ class Client:
             pictures.append(b"".join(parts[index][start : start + row] for start in starts))
         return number, time, pictures
 
+    def read_welcome(self, message):
+        check(len(message) == WELCOME_FORM.size, "a greeting")
+        _, _, version, room = WELCOME_FORM.unpack(message)
+        check(version == VERSION and room > 0, "a greeting")
+        self.is_welcome = True
+
     def frames(self):
         """Yields frames until the stream ends."""
         while True:
             message, fd = receive(self.connection)
             kind = HEADER.unpack_from(message)[0]
+            check(self.is_welcome or kind in (WELCOME, STATE), "a message")
             try:
                 if kind == FRAME:
                     frame = self.read_frame(message)
                     yield frame
                     self.connection.send(NUMBER_FORM.pack(RELEASE, 16, frame[0]))
-                elif kind == FORMAT:
-                    self.read_format(message)
                 elif kind == MEMORY:
                     self.read_memory(message, fd)
                 elif kind == FORGET:
                     self.memories.pop(NUMBER_FORM.unpack(message)[2], None)
-                elif kind == WELCOME:
-                    fields = WELCOME_FORM.unpack(message)
-                    check(fields[2:4] == (MAGIC, VERSION), "a greeting")
-                elif kind == BYE and len(message) > 16:
-                    raise ConnectionRefusedError(message[16:].decode(errors="replace"))
-                elif kind in (EOS, BYE):
-                    return
+                elif kind == STATE:
+                    if not self.read_state(message):
+                        return
                 else:
-                    check(kind in (CAPS, SEGMENT, STREAM_TAGS, GLOBAL_TAGS), "a message")
+                    check(kind == WELCOME, "a message")
+                    self.read_welcome(message)
             finally:
                 if fd is not None:
                     os.close(fd)

@@ -82,6 +82,10 @@ void gst_vkgdr_buffer_crop_metas (
     GstBuffer *cropped, GstBuffer *frame, guint width, guint height);
 
 GST_VKGDR_API
+GstBuffer *gst_vkgdr_buffer_apply_crop (
+    GstBuffer *buffer, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+GST_VKGDR_API
 gboolean gst_vkgdr_kernel_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
     GstBuffer *input, const GstVideoInfo *input_info, GstBuffer *output,
     const GstVideoInfo *output_info, guint64 frame, const GstStructure *params,

@@ -156,6 +156,22 @@ gst_vkgdr_buffer_crop_metas (
     copy_other_metas (cropped, frame, &part);
 }
 
+/**
+ * gst_vkgdr_buffer_apply_crop:
+ * @buffer: (transfer full): a frame
+ * @error: return location for a #GError
+ *
+ * Applies the #GstVideoCropMeta of a frame that gst_vkgdr_buffer_check_video()
+ * has accepted. Its metas are adapted as by gst_vkgdr_buffer_crop_metas().
+ * Copies no memory. Thread-safe.
+ *
+ * Returns: (transfer full) (nullable): a buffer with the same memory, whose
+ *   #GstVideoMeta describes the visible part only; @buffer itself if it has no
+ *   crop; or %NULL with @error set (%GST_VKGDR_ERROR_ARGUMENT) if the format
+ *   does not allow this
+ *
+ * Since: 0.3
+ */
 GstBuffer *
 gst_vkgdr_buffer_apply_crop (GstBuffer *buffer, GError **error)
 {
