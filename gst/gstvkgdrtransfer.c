@@ -213,6 +213,35 @@ gst_vkgdr_transfer_set_caps (
   return TRUE;
 }
 
+/* Whether downstream accepts the caps with the memory of the input. */
+static gboolean
+accepts_input (GstBaseTransform *trans, GstCaps *caps)
+{
+  GstCaps *accepted = gst_pad_peer_query_caps (trans->srcpad, caps);
+  gboolean accepts = !gst_caps_is_empty (accepted);
+
+  gst_caps_unref (accepted);
+  return accepts;
+}
+
+/* Returns what the user can do if downstream refuses @caps. */
+static const gchar *
+get_remedy (GstBaseTransform *trans, GstCaps *caps)
+{
+  const GstStructure *structure = gst_caps_get_structure (caps, 0);
+
+  if (GST_VKGDR_TRANSFER_GET_CLASS (trans)->to_device
+      && accepts_input (trans, caps))
+    return "does not accept GPU memory: put vkgdrdownload before it";
+  if (gst_structure_has_name (structure, "video/x-raw"))
+    return "does not accept these frames: convert them before this element, "
+           "for example with videoconvert";
+  if (gst_structure_has_name (structure, "audio/x-raw"))
+    return "does not accept this audio: convert it before this element, for "
+           "example with audioconvert";
+  return "does not accept this stream";
+}
+
 /* If downstream refuses the caps, it does not get them, and cannot say so. The
  * source's own error is only "not-negotiated". */
 static void
@@ -227,8 +256,7 @@ explain_refused_caps (GstBaseTransform *trans, GstCaps *caps)
 
     gst_vkgdr_base_transform_post_error (GST_VKGDR_BASE_TRANSFORM (trans),
         g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE,
-            "The next element does not accept these frames: convert them "
-            "before this element, for example with videoconvert. They are %s.",
+            "The next element %s. The caps are %s.", get_remedy (trans, caps),
             text));
     g_free (text);
   }

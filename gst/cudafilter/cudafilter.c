@@ -106,7 +106,10 @@ gst_cuda_filter_open (GstVkgdrBaseTransform *transform, GError **error)
       gst_vkgdr_base_transform_get_stream (transform), timeout);
   /* Properties set while notifications are frozen are not committed yet. */
   gst_cuda_filter_commit (self);
-  return gst_cuda_filter_start_worker (self, error);
+  if (!gst_cuda_filter_start_worker (self, error))
+    return FALSE;
+  gst_cuda_filter_check_upstream (self);
+  return TRUE;
 }
 
 static void

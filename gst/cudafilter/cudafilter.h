@@ -98,6 +98,10 @@ void gst_cuda_filter_init_negotiation (GstCudaFilterClass *klass);
 /* Adds the probe of the sink pad. Called by gst_cuda_filter_init(). */
 void gst_cuda_filter_init_pads (GstCudaFilter *self);
 
+/* Must be called at the start, when there is a pair. If no caps that upstream
+ * could ever send are accepted, posts the reason. */
+void gst_cuda_filter_check_upstream (GstCudaFilter *self);
+
 /* --- explain.c --- */
 
 /* Posts an error with the reason why @caps, which upstream sends or offers,

@@ -51,6 +51,34 @@ has_device_memory (const GstCaps *caps)
   return gst_caps_is_any (caps);
 }
 
+/* The media type, or "" if @caps do not tell. */
+static const gchar *
+get_media (const GstCaps *caps)
+{
+  if (gst_caps_is_any (caps) || gst_caps_is_empty (caps))
+    return "";
+  return gst_structure_get_name (gst_caps_get_structure (caps, 0));
+}
+
+static gboolean
+is_video (const GstCaps *caps)
+{
+  return g_str_equal (get_media (caps), "video/x-raw");
+}
+
+static gboolean
+is_encoded_video (const GstCaps *caps)
+{
+  return g_str_has_prefix (get_media (caps), "image/")
+         || (g_str_has_prefix (get_media (caps), "video/") && !is_video (caps));
+}
+
+static gboolean
+is_audio (const GstCaps *caps)
+{
+  return g_str_has_prefix (get_media (caps), "audio/");
+}
+
 /* Returns why the kernel does not accept the media type of the stream. */
 static gchar *
 explain_media (GstCudaFilter *self, const GstCudaRules *rules)
@@ -103,7 +131,14 @@ explain_input (GstCudaFilter *self, const GstCudaRules *rules, GstCaps *caps)
       get_neighbour (GST_BASE_TRANSFORM_SINK_PAD (self), "upstream");
   gchar *given = describe_caps (caps), *text;
 
-  if (!has_device_memory (caps))
+  if (is_encoded_video (caps) && !rules->takes_others)
+    text = g_strdup_printf (
+        "Put a decoder and vkgdrupload between %s and this element, which "
+        "accepts only raw video in GPU memory: %s sends %s",
+        upstream, upstream, given);
+  else if (!is_video (caps) && !rules->takes_others)
+    text = explain_media (self, rules);
+  else if (!has_device_memory (caps))
     text = g_strdup_printf (
         "Put vkgdrupload between %s and this element, which accepts only GPU "
         "memory: %s sends %s",
@@ -159,7 +194,8 @@ find_unknown_format (const GstCaps *caps)
 /* Returns the reason if downstream accepts none of @possible, else NULL. The
  * remedy comes first, because caps are long. */
 static gchar *
-explain_downstream (GstCudaFilter *self, GstCaps *possible)
+explain_downstream (
+    GstCudaFilter *self, const GstCudaRules *rules, GstCaps *possible)
 {
   GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD (self);
   gchar *downstream, *given, *accepted;
@@ -173,6 +209,10 @@ explain_downstream (GstCudaFilter *self, GstCaps *possible)
     return NULL;
   }
   gst_caps_take (&all, gst_pad_peer_query_caps (pad, NULL));
+  if (is_audio (all) && !rules->takes_others) {
+    gst_caps_unref (all);
+    return explain_media (self, rules);
+  }
   text = g_string_new (NULL);
   downstream = get_neighbour (pad, "downstream");
   given = describe_caps (possible);
@@ -207,13 +247,13 @@ find_reason (GstCudaFilter *self, GstCaps *caps)
   kept = gst_cuda_caps_keep (&rules, caps);
   possible = gst_cuda_caps_transform (&rules, GST_PAD_SINK, caps);
   if (gst_caps_is_any (caps))
-    text = explain_downstream (self, possible);
+    text = explain_downstream (self, &rules, possible);
   else if (gst_caps_is_empty (kept))
     text = explain_input (self, &rules, caps);
   else if (gst_caps_is_empty (possible) && rules.output)
     text = explain_output_caps (self, &rules, caps);
   else
-    text = explain_downstream (self, possible);
+    text = explain_downstream (self, &rules, possible);
   gst_caps_unref (possible);
   gst_caps_unref (kept);
   gst_clear_caps (&rules.output);

@@ -142,6 +142,26 @@ explain_missing_caps (GstCudaFilter *self)
   gst_caps_unref (all);
 }
 
+/* An encoder queries caps before it forwards the start of the stream, and then
+ * the source ends the stream. */
+void
+gst_cuda_filter_check_upstream (GstCudaFilter *self)
+{
+  GstCaps *all =
+      gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SINK_PAD (self), NULL);
+  GstCudaRules rules;
+  GstCaps *kept;
+
+  gst_cuda_filter_take_rules (self, &rules);
+  kept = gst_cuda_caps_keep (&rules, all);
+  if (!gst_caps_is_any (all) && !gst_caps_is_empty (all)
+      && gst_caps_is_empty (kept))
+    gst_cuda_filter_explain (self, all);
+  gst_caps_unref (kept);
+  gst_caps_unref (all);
+  gst_clear_caps (&rules.output);
+}
+
 static gboolean
 gst_cuda_filter_query (
     GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)

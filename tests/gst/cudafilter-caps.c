@@ -64,6 +64,15 @@ static const TestError first_error[] = {
   { "videotestsrc ! queue ! vkgdrupload ! queue ! cudafilter kernel=blur "
     "output-caps=video/x-raw,format=GRAY8 ! fakesink",
       "output-caps cannot be met" },
+  { "videotestsrc ! jpegenc name=before ! cudafilter ! fakesink",
+      "Put a decoder|before sends|image/jpeg" },
+  { "videotestsrc ! jpegenc ! vkgdrupload ! queue name=before ! cudafilter ! "
+    "fakesink",
+      "Put a decoder|before sends|image/jpeg" },
+  { "audiotestsrc ! cudafilter ! fakesink", "copy works on video only" },
+  { "appsrc caps=audio/x-raw,format=S16LE,rate=8000,channels=1,layout=(string)"
+    "interleaved ! vkgdrupload ! queue ! audioconvert ! fakesink",
+      "put vkgdrdownload before it|audio/x-raw" },
 };
 
 /* Users read the first error. It is not GStreamer's own "not-negotiated". */
