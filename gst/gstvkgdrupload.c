@@ -59,7 +59,6 @@
 #include "gstvkgdraccessallocator.h"
 #include "gstvkgdrcopypool.h"
 #include "gstvkgdrelements.h"
-#include "gstvkgdrkeeper.h"
 #include "gstvkgdrlayout.h"
 #include "gstvkgdrtransfer.h"
 
@@ -83,8 +82,7 @@ struct _GstVkgdrUpload {
   GstVkgdrContext *context;
   GstVkgdrAllocator *allocator;
 
-  GstVkgdrAccess access; /* under the object lock */
-  GstVkgdrKeeper *keeper;
+  GstVkgdrAccess access;    /* under the object lock */
   GstVkgdrCopyPool copies;  /* of buffers in other memory */
   GstVkgdrCopyPool packed;  /* of frames that got another layout */
   gsize last_size;          /* of the last copy; 0 before the first one */
@@ -304,6 +302,35 @@ map_pinned (GstVkgdrUpload *self, GstBuffer *buffer)
   return NULL;
 }
 
+/* A buffer that the device reads. */
+typedef struct {
+  GstBuffer *buffer;
+  GstMapInfo *maps; /* of its memories */
+} Source;
+
+static void
+release_source (gpointer user_data)
+{
+  Source *source = user_data;
+
+  unmap_first (
+      source->buffer, source->maps, gst_buffer_n_memory (source->buffer));
+  gst_buffer_unref (source->buffer);
+  g_free (source);
+}
+
+/* Keeps @buffer mapped until @fence is reached. */
+static void
+release_later (GstBuffer *buffer, GstMapInfo *maps, GstVkgdrFence *fence)
+{
+  Source *source = g_new (Source, 1);
+
+  source->buffer = gst_buffer_ref (buffer);
+  source->maps = maps;
+  gst_vkgdr_fence_release_later (fence, release_source, source);
+  gst_vkgdr_fence_unref (fence);
+}
+
 /* Queues the transfers of @maps (transfer full). */
 static gboolean
 queue_transfers (GstVkgdrUpload *self, GstBuffer *input, GstMapInfo *maps,
@@ -327,7 +354,7 @@ queue_transfers (GstVkgdrUpload *self, GstBuffer *input, GstMapInfo *maps,
   if (ok)
     fence = gst_vkgdr_stream_record (stream, error);
   if (fence) {
-    gst_vkgdr_keeper_keep (self->keeper, input, maps, fence);
+    release_later (input, maps, fence);
     return TRUE;
   }
   gst_vkgdr_stream_synchronize (stream, NULL);
@@ -456,7 +483,6 @@ gst_vkgdr_upload_open (GstVkgdrBaseTransform *transform, GError **error)
 
   self->context = gst_vkgdr_base_transform_get_context (transform);
   self->allocator = gst_vkgdr_base_transform_get_allocator (transform);
-  self->keeper = gst_vkgdr_keeper_new ();
   return TRUE;
 }
 
@@ -465,7 +491,6 @@ gst_vkgdr_upload_close (GstVkgdrBaseTransform *transform)
 {
   GstVkgdrUpload *self = GST_VKGDR_UPLOAD (transform);
 
-  g_clear_pointer (&self->keeper, gst_vkgdr_keeper_free);
   gst_vkgdr_copy_pool_clear (&self->copies);
   gst_vkgdr_copy_pool_clear (&self->packed);
   self->last_size = 0;

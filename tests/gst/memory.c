@@ -25,6 +25,8 @@
 
 TEST_PARALLEL (3);
 
+static vkgdr_cuda real; /* the driver's table before it is changed */
+
 /* --- mapping ------------------------------------------------------------- */
 
 /* What was done with a memory before it is mapped. */
@@ -425,6 +427,23 @@ TEST_LOOP (freed_memory_is_not_reused_too_early, 3)
   gst_memory_unref (memory);
 }
 
+/* An older driver cannot record an event behind all work of the CUDA context.
+ * So a use on streams that were not declared is over when its mapping ends. */
+TEST (old_driver_waits_at_the_unmap)
+{
+  g_autoptr (GstMemory) memory = new_memory (WRITTEN, AUTO);
+  GstMapInfo map;
+  gint done = FALSE;
+
+  test_change_driver (&real)->cuCtxRecordEvent = NULL;
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ | GST_MAP_VKGDR));
+  test_gate_delay (stream, 100, &done);
+  test_gate_set (TRUE);
+  gst_memory_unmap (memory, &map);
+  fail_unless (g_atomic_int_get (&done));
+  fail_unless (gst_vkgdr_memory_is_idle (memory));
+}
+
 /* While the CPU reads a part of a memory, it maps the whole memory for writing.
  * The writer waits until the device has read the memory. With __i__ of 1, the
  * CPU caches the window, so that it writes where the device reads. */
@@ -596,8 +615,7 @@ TEST (idle_slabs_are_used_again)
   }
 }
 
-static vkgdr_cuda real; /* the driver's table before it is changed */
-static gint n_freed;    /* allocations of the driver; atomic */
+static gint n_freed; /* allocations of the driver; atomic */
 
 static CUresult
 counted_free (CUdeviceptr pointer)

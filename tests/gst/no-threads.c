@@ -2,15 +2,13 @@
  *
  * no-threads.c: tests of a process that cannot create threads
  *
- * It continues, or reports the reason why it cannot. Buffers that the device
- * still reads are kept, with a thread and without one.
+ * It continues, or reports the reason why it cannot.
  */
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 
-#include "gstvkgdrkeeper.h"
 #include "ipc-process.h"
 #include "util.h"
 
@@ -73,7 +71,6 @@ static const struct {
   const gchar *error;  /* NULL if the pipeline works */
 } cases[] = {
   { "cudafilter", "cannot be started: no thread to be had" },
-  { "vkgdr-keeper", NULL },
   { "vkgdr-reclaim", NULL },
   { "vkgdr-timer", NULL },
   /* Without a window, the pipeline would be slower, and the user would not know
@@ -117,45 +114,4 @@ TEST_LOOP (ipc_sink, 2)
            == GST_STATE_CHANGE_FAILURE);
   fail_unless (g_file_test (test_ipc_path, G_FILE_TEST_EXISTS));
   gst_element_set_state (pipeline, GST_STATE_NULL);
-}
-
-/* --- the keeper ---------------------------------------------------------- */
-
-static void
-set_flag (gpointer flag)
-{
-  g_atomic_int_set ((gint *) flag, TRUE);
-}
-
-TEST_FIXTURE (test_setup, test_teardown);
-
-/* The keeper has no thread (__i__ is 0), or the driver cannot be queried for a
- * while whether the work is done (1). The buffer is kept until the work is done
- * and the driver can be queried, even if the keeper is freed earlier. */
-TEST_LOOP (keeper, 2)
-{
-  static guint8 data[64];
-  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
-  GstVkgdrKeeper *keeper = gst_vkgdr_keeper_new ();
-  GstMapInfo *maps = g_new0 (GstMapInfo, 1);
-  gint done = FALSE, freed = FALSE;
-  g_autoptr (GstBuffer) buffer = gst_buffer_new_wrapped_full (
-      0, data, sizeof (data), 0, sizeof (data), &freed, set_flag);
-
-  if (__i__ == 0)
-    refused = "vkgdr-keeper";
-  test_stream_delay (stream, 300, &done);
-  if (__i__ == 1 && test_is_software ())
-    test_make_calls_fail ("cuEventQuery:1+:CUDA_ERROR_OUT_OF_MEMORY,"
-                          "cuCtxSynchronize:1+:CUDA_ERROR_OUT_OF_MEMORY");
-  fail_unless (
-      gst_memory_map (gst_buffer_peek_memory (buffer, 0), maps, GST_MAP_READ));
-  gst_vkgdr_keeper_keep (
-      keeper, buffer, maps, gst_vkgdr_stream_record (stream, NULL));
-  gst_clear_buffer (&buffer);
-  gst_vkgdr_keeper_free (keeper);
-  if (test_is_software ())
-    test_make_calls_fail (NULL);
-  test_wait_for (g_atomic_int_get (&freed));
-  fail_unless (g_atomic_int_get (&done));
 }

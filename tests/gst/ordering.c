@@ -315,13 +315,68 @@ TEST_LOOP (pushing_waits_for_nothing, G_N_ELEMENTS (feeds))
     test_pool_free (own_pool);
 }
 
+/* --- fences that cannot be queried --------------------------------------- */
+
+static vkgdr_cuda real;         /* the driver's table before it is changed */
+static gint refuses, n_refused; /* atomic; calls of the driver */
+
+static gboolean
+call_is_refused (void)
+{
+  if (!g_atomic_int_get (&refuses))
+    return FALSE;
+  g_atomic_int_inc (&n_refused);
+  return TRUE;
+}
+
+static CUresult
+refused_query (CUevent event)
+{
+  return call_is_refused () ? CUDA_ERROR_OUT_OF_MEMORY
+                            : real.cuEventQuery (event);
+}
+
+static CUresult
+refused_synchronize (void)
+{
+  return call_is_refused () ? CUDA_ERROR_OUT_OF_MEMORY
+                            : real.cuCtxSynchronize ();
+}
+
+static void
+set_flag (gpointer flag)
+{
+  g_atomic_int_set ((gint *) flag, TRUE);
+}
+
+/* For a while, the driver does not say whether the work is done. What the
+ * device uses is kept until the work is done and the driver says so. */
+TEST (fence_that_cannot_be_queried)
+{
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
+  vkgdr_cuda *table = test_change_driver (&real);
+  g_autoptr (GstVkgdrFence) fence = NULL;
+  gint done = FALSE, released = FALSE;
+
+  table->cuEventQuery = refused_query;
+  table->cuCtxSynchronize = refused_synchronize;
+  test_gate_delay (stream, 100, &done);
+  fence = gst_vkgdr_stream_record (stream, NULL);
+  g_atomic_int_set (&refuses, TRUE);
+  gst_vkgdr_fence_release_later (fence, set_flag, &released);
+  test_wait_for (g_atomic_int_get (&n_refused) > 2);
+  fail_if (g_atomic_int_get (&released) || test_gate_was_missed ());
+  g_atomic_int_set (&refuses, FALSE);
+  test_gate_set (TRUE);
+  test_wait_for (g_atomic_int_get (&released));
+  fail_unless (g_atomic_int_get (&done));
+}
+
 /* --- host memory --------------------------------------------------------- */
 
 /* The pieces of pinned memory that the driver has allocated and that are not
  * freed yet. The library frees them in another thread. */
 static gint n_pinned, most_pinned; /* atomic */
-
-static vkgdr_cuda real; /* the driver's table before it is changed */
 
 static CUresult
 counted_alloc (void **pointer, size_t size, unsigned int flags)

@@ -410,6 +410,8 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
   GstVkgdrFence *fence = NULL;
   gpointer lent = NULL;
 
+  if (info->flags & GST_MAP_VKGDR)
+    gst_vkgdr_memory_mark_unknown_stream (mem, info->flags);
   g_mutex_lock (&self->lock);
   if (!(info->flags & GST_MAP_VKGDR)) {
     unmap_cpu_locked (self, mem, info->flags);
@@ -419,10 +421,8 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
      * keeps its staging buffer. */
     if (!self->keeps_staging && self->written == GST_VKGDR_ACCESS_STAGED)
       lent = gst_vkgdr_memory_take_staging_locked (self, &fence);
-  } else {
-    gst_vkgdr_order_mark_unknown_stream (&self->order, info->flags);
-    if (info->flags & GST_MAP_WRITE)
-      gst_vkgdr_memory_set_on_device (self);
+  } else if (info->flags & GST_MAP_WRITE) {
+    gst_vkgdr_memory_set_on_device (self);
   }
   g_mutex_unlock (&self->lock);
   if (lent)

@@ -59,7 +59,7 @@ void gst_vkgdr_memory_mark (
     GstMemory *mem, GstVkgdrFence *fence, GstMapFlags flags);
 
 /* Must be called after an access with @flags on undeclared streams. All of its
- * work must be queued. */
+ * work must be queued. Waits for it if the driver is older than CUDA 12.5. */
 void gst_vkgdr_memory_mark_unknown_stream (GstMemory *mem, GstMapFlags flags);
 
 /* Takes a GstCudaMemory that wraps the memory and is not in use, for which

@@ -33,9 +33,9 @@
  * - %GST_MAP_VKGDR with one of the above: the device pointer. The CPU waits
  *   until the content is on the device. Work that uses the pointer may still be
  *   pending after the unmap: the next user waits for all work that the CUDA
- *   context has queued at the unmap. The wait is on the device if the driver
- *   has CUDA 12.5 or newer, otherwise on the CPU. Code that has a stream should
- *   use gst_vkgdr_memory_begin_access() instead.
+ *   context has queued at the unmap. If the driver is older than CUDA 12.5, the
+ *   unmap itself waits for it. Code that has a stream should use
+ *   gst_vkgdr_memory_begin_access() instead.
  *
  * A memory that a #GstVkgdrBufferPool has just handed out has undefined
  * content, so mapping it READWRITE fetches nothing.
@@ -242,13 +242,18 @@ gst_vkgdr_memory_forget_accesses (GstMemory *mem)
   g_mutex_unlock (&self->lock);
 }
 
+/* If the wait fails, the next user waits again, and gets the error. */
 void
 gst_vkgdr_memory_mark_unknown_stream (GstMemory *mem, GstMapFlags flags)
 {
   GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+  GstVkgdrContext *context = self->order.context;
+  GstVkgdrFence *fence = gst_vkgdr_fence_new_on_all (context);
 
+  if (!fence && gst_vkgdr_context_synchronize (context, NULL))
+    return;
   g_mutex_lock (&self->lock);
-  gst_vkgdr_order_mark_unknown_stream (&self->order, flags);
+  gst_vkgdr_order_mark (&self->order, fence, flags);
   g_mutex_unlock (&self->lock);
 }
 
@@ -495,7 +500,7 @@ gst_vkgdr_memory_set_access (GstMemory *memory, GstVkgdrAccess access)
  * Makes @stream wait, before work that is queued later, until the memory's
  * device pointer may be used: until the content is on the device and, for
  * writing, until all readers are done. The CPU does not wait, unless the driver
- * is older than CUDA 12.5 and the memory was used by code that sets no fences.
+ * is older than CUDA 12.5 and the memory was wrapped and not used yet.
  * After queueing its work, the caller must call gst_vkgdr_memory_end_access()
  * with the same arguments.
  *
@@ -519,8 +524,7 @@ gst_vkgdr_memory_begin_access (GstMemory *memory, GstVkgdrStream *stream,
 
   self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
-  ok = (!gst_vkgdr_order_has_unknown_use (&self->order)
-           || gst_vkgdr_memory_settle_locked (self, error))
+  ok = gst_vkgdr_memory_settle_locked (self, error)
        && gst_vkgdr_order_make_wait (&self->order,
            gst_vkgdr_stream_get_context (stream),
            gst_vkgdr_stream_peek_handle (stream), stream, flags, error);

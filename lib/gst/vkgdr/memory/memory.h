@@ -97,10 +97,10 @@ void gst_vkgdr_memory_choose_access_locked (
 gboolean gst_vkgdr_memory_wait_locked (
     GstVkgdrMemory *self, GstMapFlags flags, GError **error);
 
-/* Must be called before work is queued on a stream. If the memory was used on
- * undeclared streams, and the driver cannot record a fence for them, usually
- * because it is older than CUDA 12.5, the lock is released and the CPU waits
- * for them. */
+/* Must be called before work is queued on a stream. If the memory may be in use
+ * without a fence, as wrapped memory at first, and the driver cannot record
+ * one, usually because it is older than CUDA 12.5, the lock is released and the
+ * CPU waits. */
 gboolean gst_vkgdr_memory_settle_locked (GstVkgdrMemory *self, GError **error);
 
 /* The content on the device is now newer than that of the staging buffer. */

@@ -44,13 +44,13 @@ gst_vkgdr_order_settle_unknown (GstVkgdrOrder *order)
 {
   GstVkgdrFence *fence;
 
-  if (!gst_vkgdr_order_has_unknown_use (order))
+  if (!order->has_unknown_use)
     return TRUE;
   fence = gst_vkgdr_fence_new_on_all (order->context);
   if (!fence)
     return FALSE;
   set_written (order, fence);
-  order->settled_uses = order->unknown_uses;
+  order->has_unknown_use = FALSE;
   return TRUE;
 }
 
@@ -99,23 +99,22 @@ find_pending (GstVkgdrOrder *order, GstMapFlags flags)
              : NULL;
 }
 
-/* Waits for @fence (transfer full), or for the whole CUDA context if it is
- * NULL. Uses on undeclared streams become settled only after the wait, so that
- * other threads wait, too; a use that is added meanwhile does not. */
+/* Waits for @fence (transfer full), or, if it is NULL, for the whole CUDA
+ * context because of an unknown use. That one is forgotten only after the wait,
+ * so that other threads wait, too. */
 static gboolean
 wait_unlocked (
     GstVkgdrOrder *order, GstVkgdrFence *fence, GMutex *lock, GError **error)
 {
-  guint64 uses = fence ? 0 : order->unknown_uses;
-  gboolean ok;
+  gboolean is_unknown = fence == NULL, ok;
 
   g_mutex_unlock (lock);
   ok = fence ? gst_vkgdr_fence_wait (fence, error)
              : gst_vkgdr_context_synchronize (order->context, error);
   g_clear_pointer (&fence, gst_vkgdr_fence_unref);
   g_mutex_lock (lock);
-  if (ok)
-    order->settled_uses = MAX (order->settled_uses, uses);
+  if (ok && is_unknown)
+    order->has_unknown_use = FALSE;
   return ok;
 }
 
@@ -166,7 +165,7 @@ gst_vkgdr_order_mark (
     GstVkgdrOrder *order, GstVkgdrFence *fence, GstMapFlags flags)
 {
   if (!fence) {
-    order->unknown_uses++;
+    order->has_unknown_use = TRUE;
     return;
   }
   if (!(flags & GST_MAP_WRITE)) {
@@ -182,25 +181,25 @@ gst_vkgdr_order_mark (
 }
 
 void
-gst_vkgdr_order_mark_unknown_stream (GstVkgdrOrder *order, GstMapFlags flags)
-{
-  gst_vkgdr_order_mark (
-      order, gst_vkgdr_fence_new_on_all (order->context), flags);
-}
-
-void
 gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence)
 {
   if (order->readers)
     g_ptr_array_set_size (order->readers, 0);
   set_written (order, fence);
-  order->settled_uses = order->unknown_uses;
+  order->has_unknown_use = FALSE;
+}
+
+gboolean
+gst_vkgdr_order_is_empty (const GstVkgdrOrder *order)
+{
+  return !order->written && !order->readers && !order->lost
+         && !order->has_unknown_use;
 }
 
 gboolean
 gst_vkgdr_order_is_written (GstVkgdrOrder *order)
 {
-  if (gst_vkgdr_order_has_unknown_use (order) || order->lost)
+  if (order->has_unknown_use || order->lost)
     return FALSE;
   forget_written (order);
   return !order->written;
@@ -211,6 +210,6 @@ gst_vkgdr_order_is_idle (GstVkgdrOrder *order)
 {
   forget_reached_readers (order);
   forget_written (order);
-  return !gst_vkgdr_order_has_unknown_use (order) && count_readers (order) == 0
+  return !order->has_unknown_use && count_readers (order) == 0
          && !order->written;
 }

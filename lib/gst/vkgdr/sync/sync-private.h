@@ -128,16 +128,13 @@ typedef struct {            /* initially 0, except context */
   GstVkgdrContext *context; /* of the memory; not a reference */
   GstVkgdrFence *written;   /* NULL if the content is on the device */
   GPtrArray *readers;       /* of GstVkgdrFence; NULL before the first one */
-  guint64 unknown_uses;     /* count of uses without a fence */
-  guint64 settled_uses;     /* how many of these were waited for */
+  gboolean has_unknown_use; /* it may be in use, and no fence is behind that */
   GError *lost; /* why the content did not reach the device, or NULL */
 } GstVkgdrOrder;
 
 /* Ends the order. Returns the fences that may still be pending; the caller owns
  * the array of GstVkgdrFence. NULL if there are none. One of them is lost if
- * the memory was used on undeclared streams, and the driver has no fence for
- * them.
- */
+ * there are unknown uses, and the driver has no fence for them. */
 GPtrArray *gst_vkgdr_order_finish (GstVkgdrOrder *order);
 
 /* Waits on the CPU for everything that an access with @flags has to follow.
@@ -150,15 +147,7 @@ gboolean gst_vkgdr_order_wait (
  * of the content gets this error, since an unmap cannot fail. */
 gboolean gst_vkgdr_order_check (GstVkgdrOrder *order, GError **error);
 
-/* Whether the memory was used on undeclared streams, and nothing has waited for
- * that yet. */
-static inline gboolean
-gst_vkgdr_order_has_unknown_use (const GstVkgdrOrder *order)
-{
-  return order->unknown_uses != order->settled_uses;
-}
-
-/* Makes a fence for such uses, if there are any. FALSE if the driver cannot
+/* Makes a fence for unknown uses, if there are any. FALSE if the driver cannot
  * record it (see gst_vkgdr_fence_new_on_all ()): the CPU has to wait before
  * work can be queued. */
 gboolean gst_vkgdr_order_settle_unknown (GstVkgdrOrder *order);
@@ -177,23 +166,13 @@ gboolean gst_vkgdr_order_make_wait (GstVkgdrOrder *order,
 void gst_vkgdr_order_mark (
     GstVkgdrOrder *order, GstVkgdrFence *fence, GstMapFlags flags);
 
-/* The same for an access on undeclared streams. All of its work must be queued.
- */
-void gst_vkgdr_order_mark_unknown_stream (
-    GstVkgdrOrder *order, GstMapFlags flags);
-
 /* Replaces all fences by @fence (transfer full, nullable), which is behind all
  * earlier accesses to the memory. */
 void gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence);
 
-/* Whether there is no fence, no use on undeclared streams, and no error. Does
+/* Whether there is no fence, no unknown use, and no error. Does
  * not query fences, so the result may be FALSE although all work is done. */
-static inline gboolean
-gst_vkgdr_order_is_empty (const GstVkgdrOrder *order)
-{
-  return !order->written && !order->readers && !order->lost
-         && !gst_vkgdr_order_has_unknown_use (order);
-}
+gboolean gst_vkgdr_order_is_empty (const GstVkgdrOrder *order);
 
 /* Whether the content is on the device, so that readers do not have to wait. */
 gboolean gst_vkgdr_order_is_written (GstVkgdrOrder *order);
