@@ -180,3 +180,47 @@ run_readme_programs ()
   /usr/bin/python3 example.py | tee output
   grep -q '^0x' output || fail "the Python program"
 }
+
+# Runs the installed examples as a reader does, without a GPU. vkgdr_pycuda.py needs
+# PyCUDA, which no package of this project can depend on, and frames.c a CUDA toolkit.
+run_examples ()
+{
+  local examples socket server example
+
+  examples=$(dpkg -L gst-vkgdr-doc | grep -m 1 '/examples$')
+  work=$(mktemp -d)
+  socket=$work/frames
+  cp -r -- "$examples/." "$work"
+  cd -- "$work"
+  for example in python/*.py; do
+    case $example in
+      */vkgdr_pycuda.py) continue ;;
+      */detect_boxes.py)
+        gst-inspect-1.0 --exists --atleast-version=1.24 objectdetectionoverlay || continue
+        ;;
+      */frames_by_hand.py)
+        gst-launch-1.0 -q videotestsrc is-live=true ! vkgdrupload \
+          ! vkgdripcsink socket-path="$socket" &
+        server=$!
+        until [ -S "$socket" ]; do sleep 0.1; done
+        # The program reads frames until the server ends.
+        timeout 10 /usr/bin/python3 "$example" "$socket" >output || [ $? -eq 124 ]
+        kill "$server"
+        [ -s output ] || fail "$example prints nothing"
+        continue
+        ;;
+    esac
+    step timeout 300 /usr/bin/python3 "$example" --frames 4
+  done
+  # Without what they need, programs say so in a sentence.
+  ! /usr/bin/python3 python/frames_by_hand.py 2>output || fail "frames_by_hand.py needs a socket"
+  ! grep -q Traceback output || fail "frames_by_hand.py without an argument"
+  step meson setup build c
+  step ninja -C build
+  for example in tint border; do
+    GST_PLUGIN_PATH=build gst-inspect-1.0 "vkgdrexample$example" >/dev/null \
+      || fail "vkgdrexample$example"
+  done
+  cd -- "$tree"
+  rm -rf -- "$work"
+}
