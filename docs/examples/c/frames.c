@@ -2,6 +2,12 @@
  *
  * frames.c: adds the bytes of each frame of another process, with a CUDA kernel:
  *   cc frames.c $(pkg-config --cflags --libs vkgdr) -lcuda -lnvrtc && ./a.out /tmp/frames
+ *
+ * It needs cuda.h and nvrtc.h of a CUDA toolkit (Debian: nvidia-cuda-dev, in non-free).
+ * On a machine without a GPU, link the libraries of softcuda instead, and start it with
+ * VKGDR_DRIVER=software:
+ *   dir=/usr/lib/x86_64-linux-gnu/softcuda
+ *   cc frames.c $(pkg-config --cflags --libs vkgdr) -L$dir -Wl,-rpath,$dir -l:libcuda.so.1 -l:libnvrtc.so.13
  */
 
 #include <cuda.h>

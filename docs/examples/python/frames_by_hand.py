@@ -162,6 +162,8 @@ class Client:
 
 
 def main():
+    if len(sys.argv) != 2:
+        sys.exit("frames_by_hand.py: the argument is the path of a server's socket")
     client = Client(sys.argv[1])
     for number, time, planes in client.frames():
         sums = " ".join(f"{zlib.crc32(plane):08x}" for plane in planes)
