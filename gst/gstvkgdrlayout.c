@@ -51,6 +51,19 @@ gst_vkgdr_layout_is_upside_down (GstBuffer *frame)
   return FALSE;
 }
 
+gboolean
+gst_vkgdr_layout_has_odd_samples (const GstVideoInfo *info, GstBuffer *frame)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (frame);
+  guint p;
+
+  for (p = 0; meta && p < meta->n_planes; p++)
+    if (GST_VIDEO_INFO_COMP_DEPTH (info, get_component (info, p)) > 8
+        && ((meta->offset[p] | meta->stride[p]) & 1))
+      return TRUE;
+  return FALSE;
+}
+
 /* --- crops --------------------------------------------------------------- */
 
 /* Tiled and palette formats do not consist of rows of samples. */

@@ -24,6 +24,11 @@ gboolean gst_vkgdr_layout_is_default (
  * tiles have no negative strides: their stride field is not a distance. */
 gboolean gst_vkgdr_layout_is_upside_down (GstBuffer *frame);
 
+/* Whether samples of more than 8 bits are at odd addresses, where kernels
+ * cannot read them. */
+gboolean gst_vkgdr_layout_has_odd_samples (
+    const GstVideoInfo *info, GstBuffer *frame);
+
 /* Copies the planes of @frame into the one memory of @output, which has @info's
  * size, in the default layout. If @frame has a GstVideoCropMeta, only the
  * visible part is copied.

@@ -354,7 +354,8 @@ must_be_packed (GstVkgdrTransfer *self, GstBuffer *frame)
   if (gst_buffer_get_video_crop_meta (frame) && !priv->reads_crop_meta)
     return TRUE;
   if (GST_VKGDR_TRANSFER_GET_CLASS (self)->to_device
-      && gst_vkgdr_layout_is_upside_down (frame))
+      && (gst_vkgdr_layout_is_upside_down (frame)
+          || gst_vkgdr_layout_has_odd_samples (&priv->info, frame)))
     return TRUE;
   return !priv->reads_video_meta;
 }
@@ -686,12 +687,37 @@ make_output (
   return result;
 }
 
+/* Returns @input (transfer full), or if a plane is spread over its memories, a
+ * buffer with the same bytes in one memory. Returns NULL with @error set if the
+ * frame does not fit its caps. */
+static GstBuffer *
+check_frame (GstVkgdrTransfer *self, GstBuffer *input, GError **error)
+{
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (self);
+  gboolean may_be_split = gst_buffer_n_memory (input) > 1;
+  GstBuffer *merged;
+
+  if (!priv->is_video
+      || gst_vkgdr_buffer_check_video (
+          input, &priv->info, may_be_split ? NULL : error))
+    return input;
+  if (!may_be_split) {
+    gst_buffer_unref (input);
+    return NULL;
+  }
+  merged = gst_buffer_copy (input);
+  gst_buffer_replace_all_memory (merged, gst_buffer_get_all_memory (input));
+  gst_buffer_unref (input);
+  if (!gst_vkgdr_buffer_check_video (merged, &priv->info, error))
+    gst_clear_buffer (&merged);
+  return merged;
+}
+
 static GstFlowReturn
 gst_vkgdr_transfer_generate_output (GstBaseTransform *trans, GstBuffer **output)
 {
   GstVkgdrTransfer *self = GST_VKGDR_TRANSFER (trans);
-  GstVkgdrTransferPrivate *priv =
-      gst_vkgdr_transfer_get_instance_private (self);
   GstBuffer *input = g_steal_pointer (&trans->queued_buf);
   GstMemory *before = NULL; /* it may have been freed: only compared */
   GError *error = NULL;
@@ -701,10 +727,10 @@ gst_vkgdr_transfer_generate_output (GstBaseTransform *trans, GstBuffer **output)
     return GST_FLOW_OK;
   if (gst_buffer_n_memory (input) == 1)
     before = gst_buffer_peek_memory (input, 0);
-  if (!priv->is_video
-      || gst_vkgdr_buffer_check_video (input, &priv->info, &error))
+  input = check_frame (self, input, &error);
+  if (input)
     *output = make_output (self, input, gst_buffer_get_size (input), &error);
-  if (*output != input)
+  if (input && *output != input)
     gst_buffer_unref (input);
   if (*output) {
     gst_tensor_batch_move_analytics (*output, before);

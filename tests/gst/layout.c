@@ -140,6 +140,8 @@ typedef enum {
   PADS_WHEN_ASKED, /* in the offered pool, if it takes GstVideoAlignment */
   PADS_ALWAYS,     /* in ordinary memory, without being asked */
   PADS_IN_PIECES,  /* likewise, each plane in a memory of its own */
+  PADS_ACROSS,     /* likewise, planes are spread over memories */
+  PADS_ODDLY,      /* likewise, offsets and strides are odd */
   LARGER_ALWAYS,   /* likewise, and the GstVideoMeta is of the larger size */
   N_PADDERS
 } Padder;
@@ -178,6 +180,35 @@ offered_pool (GstHarness *h, const GstVideoInfo *info)
   return pool;
 }
 
+/* Replaces the memory by pieces of @size bytes, the last of which may have
+ * less. */
+static void
+split_memory (GstBuffer *buffer, gsize size)
+{
+  gsize left = gst_buffer_get_size (buffer);
+
+  gst_buffer_remove_all_memory (buffer);
+  for (; left > 0; left -= MIN (left, size))
+    gst_buffer_append_memory (
+        buffer, gst_allocator_alloc (NULL, MIN (left, size), NULL));
+}
+
+/* Makes room for one more byte before each plane and in each row. */
+static void
+make_odd (GstVideoInfo *info)
+{
+  gsize offset = 1;
+  guint p;
+
+  for (p = 0; p < info->finfo->n_planes; p++) {
+    info->stride[p] |= 1;
+    info->offset[p] = offset;
+    offset += (gsize) info->stride[p] * info->height;
+    offset |= 1;
+  }
+  info->size = offset;
+}
+
 /* Makes a frame that is padded, whose bytes are pattern @seed. */
 static GstBuffer *
 make_padded (
@@ -202,8 +233,12 @@ make_padded (
       larger.width = info->width;
       larger.height = info->height;
     }
+    if (padder == PADS_ODDLY)
+      make_odd (&larger);
     buffer = make_buffer (&larger, larger.size, FALSE);
   }
+  if (padder == PADS_ACROSS)
+    split_memory (buffer, larger.size / 3);
   if (padder == PADS_IN_PIECES) {
     gst_buffer_remove_all_memory (buffer);
     for (p = 0; p < info->finfo->n_planes; p++)

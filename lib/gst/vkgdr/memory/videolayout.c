@@ -102,24 +102,26 @@ get_n_rows (const GstVideoInfo *layout, guint plane)
   return rows;
 }
 
-/* Whether @buffer has the bytes from @begin to @end, in one memory. */
-static gboolean
-has_range (GstBuffer *buffer, gint64 begin, gint64 end)
+/* The memories of @buffer that have the bytes from @begin to @end; 0 if it does
+ * not have them. */
+static guint
+count_memories (GstBuffer *buffer, gint64 begin, gint64 end)
 {
   guint index, length;
   gsize skip;
 
-  return begin >= 0 && (guint64) end <= gst_buffer_get_size (buffer)
-         && gst_buffer_find_memory (
-             buffer, begin, end - begin, &index, &length, &skip)
-         && length == 1;
+  if (begin < 0 || (guint64) end > gst_buffer_get_size (buffer)
+      || !gst_buffer_find_memory (
+          buffer, begin, end - begin, &index, &length, &skip))
+    return 0;
+  return length;
 }
 
 /* The offset must be in the buffer, so that the sums do not overflow. The
  * stride is negative if the last row of the picture is the first one in memory.
  */
-static gboolean
-are_rows_inside (GstBuffer *buffer, const GstVideoMeta *meta,
+static guint
+count_of_rows (GstBuffer *buffer, const GstVideoMeta *meta,
     const GstVideoInfo *layout, guint plane)
 {
   gint64 stride = meta->stride[plane], n = get_n_rows (layout, plane);
@@ -131,13 +133,13 @@ are_rows_inside (GstBuffer *buffer, const GstVideoMeta *meta,
   else if (row == 0) /* GStreamer copies whole rows if pixels share bytes. */
     row = MAX (GST_VIDEO_INFO_PLANE_STRIDE (layout, plane), ABS (stride));
   else if (n > 1 && ABS (stride) < row)
-    return FALSE;
-  return has_range (buffer, MIN (first, last), MAX (first, last) + row);
+    return 0;
+  return count_memories (buffer, MIN (first, last), MAX (first, last) + row);
 }
 
 /* For a tiled plane, the stride field contains two numbers of tiles. */
-static gboolean
-are_tiles_inside (GstBuffer *buffer, const GstVideoMeta *meta,
+static guint
+count_of_tiles (GstBuffer *buffer, const GstVideoMeta *meta,
     const GstVideoInfo *layout, guint plane)
 {
   guint stride = meta->stride[plane];
@@ -146,24 +148,44 @@ are_tiles_inside (GstBuffer *buffer, const GstVideoMeta *meta,
   gint64 tiles = (gint64) GST_VIDEO_TILE_X_TILES (stride)
                  * GST_VIDEO_TILE_Y_TILES (stride);
 
-  return GST_VIDEO_TILE_X_TILES (stride) >= GST_VIDEO_TILE_X_TILES (least)
-         && GST_VIDEO_TILE_Y_TILES (stride) >= GST_VIDEO_TILE_Y_TILES (least)
-         && has_range (buffer, begin,
-             begin
-                 + tiles
-                       * GST_VIDEO_FORMAT_INFO_TILE_SIZE (
-                           layout->finfo, plane));
+  if (GST_VIDEO_TILE_X_TILES (stride) < GST_VIDEO_TILE_X_TILES (least)
+      || GST_VIDEO_TILE_Y_TILES (stride) < GST_VIDEO_TILE_Y_TILES (least))
+    return 0;
+  return count_memories (buffer, begin,
+      begin + tiles * GST_VIDEO_FORMAT_INFO_TILE_SIZE (layout->finfo, plane));
 }
 
-static gboolean
-is_plane_inside (GstBuffer *buffer, const GstVideoMeta *meta,
+/* The memories over which a plane is spread; 0 if it is not inside @buffer. */
+static guint
+count_of_plane (GstBuffer *buffer, const GstVideoMeta *meta,
     const GstVideoInfo *layout, guint plane)
 {
   if (meta->offset[plane] > gst_buffer_get_size (buffer))
-    return FALSE;
+    return 0;
   return GST_VIDEO_FORMAT_INFO_IS_TILED (layout->finfo)
-             ? are_tiles_inside (buffer, meta, layout, plane)
-             : are_rows_inside (buffer, meta, layout, plane);
+             ? count_of_tiles (buffer, meta, layout, plane)
+             : count_of_rows (buffer, meta, layout, plane);
+}
+
+static gboolean
+check_plane (GstBuffer *buffer, const GstVideoMeta *meta,
+    const GstVideoInfo *layout, guint plane, GError **error)
+{
+  guint n = count_of_plane (buffer, meta, layout, plane);
+
+  if (n == 0)
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "the GstVideoMeta of a frame of %s describes a plane %u (offset "
+        "%" G_GSIZE_FORMAT ", stride %d) that is not inside its buffer of "
+        "%" G_GSIZE_FORMAT " bytes. Upstream attached a wrong meta",
+        GST_VIDEO_INFO_NAME (layout), plane, meta->offset[plane],
+        meta->stride[plane], gst_buffer_get_size (buffer));
+  else if (n > 1)
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "plane %u of a frame of %s is spread over %u memories of its buffer. "
+        "It must be in one: vkgdrupload copies such frames",
+        plane, GST_VIDEO_INFO_NAME (layout), n);
+  return n == 1;
 }
 
 /* The picture may be larger than that of the caps, because decoders keep the
@@ -243,15 +265,8 @@ check_meta (GstBuffer *buffer, const GstVideoMeta *meta,
   if (has_default_planes (buffer, meta, info))
     return TRUE;
   for (i = 0; i < meta->n_planes; i++)
-    if (!is_plane_inside (buffer, meta, &layout, i)) {
-      g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-          "the GstVideoMeta of a frame of %s describes a plane %u (offset "
-          "%" G_GSIZE_FORMAT ", stride %d) that is not inside its buffer of "
-          "%" G_GSIZE_FORMAT " bytes. Upstream attached a wrong meta",
-          GST_VIDEO_INFO_NAME (info), i, meta->offset[i], meta->stride[i],
-          gst_buffer_get_size (buffer));
+    if (!check_plane (buffer, meta, &layout, i, error))
       return FALSE;
-    }
   return TRUE;
 }
 
