@@ -65,6 +65,14 @@ load_pixel (const GstCudaChoice *self, GstVkgdrContext *context,
   return kernel;
 }
 
+/* Sets what the pragmas of the effect's source declare. */
+static void
+set_up_image (GstVkgdrKernel *kernel, const GstEffect *effect)
+{
+  gst_vkgdr_kernel_set_tile_size (kernel, effect->tile_x, effect->tile_y);
+  gst_vkgdr_kernel_set_runs_on_fields (kernel, effect->runs_on_fields);
+}
+
 /* Compiles the effect only if the device can run no PTX of the plugin. */
 static GstVkgdrKernel *
 load_effect (GstVkgdrContext *context, const GstEffect *effect, GError **error)
@@ -79,7 +87,7 @@ load_effect (GstVkgdrContext *context, const GstEffect *effect, GError **error)
     kernel = gst_vkgdr_kernel_new_from_image (
         context, image, effect->name, effect->name, error);
     if (kernel)
-      gst_vkgdr_kernel_set_tile_size (kernel, effect->tile_x, effect->tile_y);
+      set_up_image (kernel, effect);
     g_bytes_unref (image);
     return kernel;
   }

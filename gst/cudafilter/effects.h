@@ -50,6 +50,9 @@ typedef struct {
   guint tile_x, tile_y;
   /* Whether the parameter "method" is a GstVideoOrientationMethod. */
   gboolean turns;
+  /* Whether the kernel is launched once for each field, the same as in the
+   * source's pragma. */
+  gboolean runs_on_fields;
 } GstEffect;
 
 /* All effects, sorted by name; the last entry has no name. */

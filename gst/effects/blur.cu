@@ -8,6 +8,8 @@
  * to nearest, halves up. Alpha and padding are unchanged. Cannot run in place.
  */
 
+#pragma vkgdr fields
+
 __device__ static int
 blur_weight (int d)
 {

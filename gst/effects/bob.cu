@@ -42,15 +42,14 @@ bob_packed4 (
 }
 
 __device__ static int
-bob_sample (const VkgdrFrame &in, int c, int x, int y, int field)
+bob_sample (const VkgdrFrame &in, int c, int x, int row, int field)
 {
-  int sub = in.component[c].h_sub;
-  int lines = (in.height + (1 << sub) - 1) >> sub;
+  int rows = in.plane[in.component[c].plane].height;
   int above, below;
 
-  bob_find (y >> sub, lines, field, &above, &below);
-  return (vkgdr_get (in, c, x, above << sub) + vkgdr_get (in, c, x, below << sub)
-             + 1)
+  bob_find (row, rows, field, &above, &below);
+  return (vkgdr_get (in, c, x, vkgdr_line (in, c, above))
+             + vkgdr_get (in, c, x, vkgdr_line (in, c, below)) + 1)
          >> 1;
 }
 
@@ -69,5 +68,6 @@ bob (VkgdrFrame in, VkgdrFrame out, int field)
   }
   for (int c = 0; c < out.n_components; c++)
     if (vkgdr_has (out, c, x, y))
-      vkgdr_put (out, c, x, y, bob_sample (in, c, x, y, field));
+      vkgdr_put (out, c, x, y,
+          bob_sample (in, c, x, vkgdr_row (out, c, y), field));
 }

@@ -13,6 +13,8 @@
  * rows, and then the columns of these sums.
  */
 
+#pragma vkgdr fields
+
 #define BOXBLUR_RADIUS 16
 /* The size of the part that is processed at a time. It is the size of the
  * default block, but a launch may have other blocks. */

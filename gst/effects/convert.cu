@@ -11,6 +11,10 @@
  *   pixel at this position. Bilinear takes the four pixels whose middles are
  *   around it; pixels outside the frame are equal to the nearest pixel of its
  *   edge
+ * - a field of an interlaced frame is made of the same field of the input. Its
+ *   lines keep their distance from the lines of the other field: the top field
+ *   begins half a line of the frame above the middle of both, and the bottom
+ *   field half a line below
  * - colours are converted to red, green and blue with the matrix and range of
  *   the input's colorimetry, and then with those of the output's. Gamut and
  *   transfer function are not converted
@@ -34,19 +38,40 @@ typedef struct {
   float share;
 } ConvertPlace;
 
+/* @part is 1 for all of a picture's lines or columns, and 2 for the lines of a
+ * field. @side is -1 for the top field, 1 for the bottom field, otherwise 0. */
 __device__ static ConvertPlace
-convert_find (int at, int in_size, int out_size)
+convert_find (int at, int in_size, int out_size, int part, int side)
 {
-  /* In halves of the output's pixels, from the middle of the first pixel. */
-  int place = (2 * at + 1) * in_size - out_size;
+  /* In halves of the output's pixels, or quarters of the field's lines, from
+   * the middle of the first pixel. */
+  int place = part * ((2 * at + 1) * in_size - out_size)
+              + side * (in_size - out_size);
+  int unit = 2 * part * out_size;
   ConvertPlace result = { 0, 0.0f };
 
   if (place <= 0)
     return result;
-  result.first = place / (2 * out_size);
-  result.share = (float) (place - result.first * 2 * out_size)
-                 / (float) (2 * out_size);
+  result.first = place / unit;
+  result.share = (float) (place - result.first * unit) / (float) unit;
   return result;
+}
+
+/* Returns 0 if the picture is not a field. */
+__device__ static int
+convert_side (const VkgdrFrame &f)
+{
+  int fields = f.fields & VKGDR_BOTH;
+
+  return fields == VKGDR_TOP ? -1 : (fields == VKGDR_BOTTOM ? 1 : 0);
+}
+
+__device__ static ConvertPlace
+convert_find_line (const VkgdrFrame &in, const VkgdrFrame &out, int y)
+{
+  int side = convert_side (in);
+
+  return convert_find (y, in.height, out.height, side ? 2 : 1, side);
 }
 
 __device__ static VkgdrRgba
@@ -61,8 +86,8 @@ convert_mix (VkgdrRgba a, VkgdrRgba b, float share)
 __device__ static VkgdrRgba
 convert_bilinear (const VkgdrFrame &in, const VkgdrFrame &out, int x, int y)
 {
-  ConvertPlace u = convert_find (x, in.width, out.width);
-  ConvertPlace v = convert_find (y, in.height, out.height);
+  ConvertPlace u = convert_find (x, in.width, out.width, 1, 0);
+  ConvertPlace v = convert_find_line (in, out, y);
   VkgdrRgba above = convert_mix (vkgdr_get_rgba (in, u.first, v.first),
       vkgdr_get_rgba (in, u.first + 1, v.first), u.share);
   VkgdrRgba below = convert_mix (vkgdr_get_rgba (in, u.first, v.first + 1),
@@ -74,8 +99,10 @@ convert_bilinear (const VkgdrFrame &in, const VkgdrFrame &out, int x, int y)
 __device__ static VkgdrRgba
 convert_nearest (const VkgdrFrame &in, const VkgdrFrame &out, int x, int y)
 {
+  ConvertPlace v = convert_find_line (in, out, y);
+
   return vkgdr_get_rgba (in, (2 * x + 1) * in.width / (2 * out.width),
-      (2 * y + 1) * in.height / (2 * out.height));
+      v.first + (v.share >= 0.5f));
 }
 
 /* Whether convert_420 () can read the frame: NV12, I420 and other formats with
@@ -176,6 +203,7 @@ convert_pixel (
 }
 
 #pragma vkgdr tile 4x2
+#pragma vkgdr fields
 
 /* With these bounds, four blocks of 256 threads run at a time. Without them,
  * the compiler uses so many registers that only two blocks can run. */

@@ -21,6 +21,8 @@
  * and all devices give the same result. Cannot run in place.
  */
 
+#pragma vkgdr fields
+
 /* The changes of the axes: they may be swapped, and each may be reversed. */
 typedef struct {
   bool swap, turn_x, turn_y;

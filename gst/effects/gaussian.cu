@@ -16,6 +16,8 @@
  * rows, and then the columns of these sums.
  */
 
+#pragma vkgdr fields
+
 #define GAUSSIAN_SIGMA 8.0f
 #define GAUSSIAN_RADIUS 24
 /* The size of the part that is processed at a time. It is the size of the

@@ -17,6 +17,8 @@
  * result. Cannot run in place.
  */
 
+#pragma vkgdr fields
+
 __device__ static int
 sharpen_weight (int d)
 {

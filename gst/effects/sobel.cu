@@ -16,6 +16,8 @@
  * run in place.
  */
 
+#pragma vkgdr fields
+
 /* The square root of n < 2^32, rounded to nearest. The device's function gives
  * an estimate, which is corrected in integers. */
 __device__ static unsigned int

@@ -17,6 +17,8 @@ static const gsize offsets[GST_TENSOR_N_SETTINGS] = {
       G_STRUCT_OFFSET (GstTensorSettings, config.resize),
   [GST_TENSOR_SETTING_FILTER] =
       G_STRUCT_OFFSET (GstTensorSettings, config.filter),
+  [GST_TENSOR_SETTING_FIELDS] =
+      G_STRUCT_OFFSET (GstTensorSettings, config.fields),
   [GST_TENSOR_SETTING_SCALE] =
       G_STRUCT_OFFSET (GstTensorSettings, config.scale),
   [GST_TENSOR_SETTING_MEAN] = G_STRUCT_OFFSET (GstTensorSettings, mean),
@@ -55,6 +57,11 @@ gst_tensor_settings_make_specs (GParamSpec **specs, GstVkgdrTensorResize resize)
   specs[GST_TENSOR_SETTING_FILTER] = g_param_spec_enum ("filter", "Filter",
       "How samples are weighted if the size changes",
       GST_TYPE_VKGDR_TENSOR_FILTER, GST_VKGDR_TENSOR_FILTER_BILINEAR, FLAGS);
+  /* A network that was trained with progressive pictures mostly needs one field
+   * if things move. */
+  specs[GST_TENSOR_SETTING_FIELDS] = g_param_spec_enum ("fields", "Fields",
+      "Which fields of an interlaced frame are used",
+      GST_TYPE_VKGDR_TENSOR_FIELDS, GST_VKGDR_TENSOR_FIELDS_BOTH, FLAGS);
   specs[GST_TENSOR_SETTING_PAD] = g_param_spec_float ("pad", "Padding",
       "The sample of padding, before it is scaled and normalised", 0, 255, 0,
       FLAGS);
@@ -74,6 +81,7 @@ gst_tensor_settings_make_specs (GParamSpec **specs, GstVkgdrTensorResize resize)
   gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_TENSOR_CHANNELS, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_TENSOR_RESIZE, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_TENSOR_FILTER, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_TENSOR_FIELDS, 0);
 }
 
 gpointer

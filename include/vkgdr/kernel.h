@@ -66,6 +66,15 @@
  * writes in the output. The source has to declare it with
  * `#pragma vkgdr in-place`.
  *
+ * Interlaced video: a frame may have two fields, which were recorded one after
+ * the other. Lines 0, 2, 4 and so on are the top field, and lines 1, 3, 5 the
+ * bottom field; VkgdrFrame.fields tells. vkgdr_get(), vkgdr_put() and all other
+ * functions here find the samples of Cb and Cr of the line's own field. A
+ * kernel that reads the lines above and below a pixel mixes both fields. If the
+ * source has `#pragma vkgdr fields`, the kernel is launched once for each field
+ * instead: the frames that it gets have only the lines of this field, and it
+ * works on progressive and on interlaced video alike.
+ *
  * Further arguments: the arguments after the two frames are the fields of the
  * property `params` of cudafilter, in the same order. Each must have the size
  * of the kernel's parameter:
@@ -121,6 +130,24 @@ typedef enum VkgdrOrder {
   VKGDR_BITS_LE = 2,
   VKGDR_BITS_BE = 3
 } VkgdrOrder;
+
+/**
+ * VkgdrFields: the fields in a picture
+ * @VKGDR_PROGRESSIVE: no fields: all lines were recorded at the same time
+ * @VKGDR_TOP: the picture is a top field
+ * @VKGDR_BOTTOM: the picture is a bottom field
+ * @VKGDR_BOTH: the picture has two fields: lines 0, 2, 4 and so on are the top
+ *   field, lines 1, 3, 5 the bottom field
+ * @VKGDR_TOP_FIRST: a bit that is set in addition if the top field was recorded
+ *   before the bottom field
+ */
+typedef enum VkgdrFields {
+  VKGDR_PROGRESSIVE = 0,
+  VKGDR_TOP = 1,
+  VKGDR_BOTTOM = 2,
+  VKGDR_BOTH = VKGDR_TOP | VKGDR_BOTTOM,
+  VKGDR_TOP_FIRST = 4
+} VkgdrFields;
 
 /**
  * VkgdrPlane: one plane of a frame
@@ -201,6 +228,7 @@ typedef struct VkgdrComponent {
  * @v_to_g: see @u_to_g
  * @r_to_v: Cr is (red - luma) * @r_to_v
  * @b_to_u: Cb is (blue - luma) * @b_to_u
+ * @fields: the fields in the picture, bits of VkgdrFields
  * @frame: number of the frame since the stream began, from 0
  * @time: presentation time stamp in nanoseconds, -1 if there is none
  */
@@ -224,6 +252,7 @@ typedef struct VkgdrFrame {
   float v_to_g;
   float r_to_v;
   float b_to_u;
+  int fields;
   unsigned long long frame;
   long long time;
 } VkgdrFrame;
@@ -262,6 +291,40 @@ vkgdr_clamp (int v, int size)
   return v < 0 ? 0 : (v >= size ? size - 1 : v);
 }
 
+/**
+ * vkgdr_is_interlaced: 1 if the lines of two fields alternate in a frame,
+ * otherwise 0
+ */
+__device__ inline int
+vkgdr_is_interlaced (const VkgdrFrame &f)
+{
+  return (f.fields & VKGDR_BOTH) == VKGDR_BOTH;
+}
+
+/**
+ * vkgdr_row: the row of its plane in which component c has the samples of line
+ * y. In a frame of two fields, the rows of Cb and Cr alternate as the lines do
+ */
+__device__ inline int
+vkgdr_row (const VkgdrFrame &f, int c, int y)
+{
+  int n = vkgdr_is_interlaced (f);
+
+  return (y >> n >> f.component[c].h_sub) << n | (y & n);
+}
+
+/**
+ * vkgdr_line: the first line that has its samples of component c in a row of
+ * the plane, the reverse of vkgdr_row()
+ */
+__device__ inline int
+vkgdr_line (const VkgdrFrame &f, int c, int row)
+{
+  int n = vkgdr_is_interlaced (f);
+
+  return row >> n << f.component[c].h_sub << n | (row & n);
+}
+
 /* The first byte of the sample for pixel (x, y), if samples have bytes of their
  * own. Coordinates outside the frame are moved to its edge. */
 __device__ inline unsigned char *
@@ -272,21 +335,22 @@ vkgdr_address (const VkgdrFrame &f, int c, int x, int y)
   x = vkgdr_clamp (x, f.width);
   y = vkgdr_clamp (y, f.height);
   return f.plane[k.plane].data
-         + (long long) (y >> k.h_sub) * f.plane[k.plane].stride + k.offset
+         + (long long) vkgdr_row (f, c, y) * f.plane[k.plane].stride + k.offset
          + (long long) (x >> k.w_sub) * k.step;
 }
 
 /**
  * vkgdr_has: whether pixel (x, y) is the upper left one of the pixels that
- * share its sample of component c
+ * share its sample of component c. Pixels of different fields share no sample
  */
 __device__ inline bool
 vkgdr_has (const VkgdrFrame &f, int c, int x, int y)
 {
   const VkgdrComponent &k = f.component[c];
+  int line = y >> vkgdr_is_interlaced (f);
 
   return x < f.width && y < f.height
-         && ((x & ((1 << k.w_sub) - 1)) | (y & ((1 << k.h_sub) - 1))) == 0;
+         && ((x & ((1 << k.w_sub) - 1)) | (line & ((1 << k.h_sub) - 1))) == 0;
 }
 
 /**
@@ -318,7 +382,7 @@ vkgdr_find_bits (const VkgdrFrame &f, int c, int x, int y)
   int bit = k.shift + index * k.spacing;
   unsigned long long address =
       (unsigned long long) f.plane[k.plane].data
-      + (long long) (vkgdr_clamp (y, f.height) >> k.h_sub)
+      + (long long) vkgdr_row (f, c, vkgdr_clamp (y, f.height))
             * f.plane[k.plane].stride
       + k.offset + (long long) group * k.step + (bit >> 3);
   VkgdrBits bits = { (unsigned int *) (address & ~3ull),
@@ -778,12 +842,14 @@ vkgdr_render (const VkgdrFrame &f, int x, int y, Paint paint)
   bool yuv = f.model == VKGDR_YUV;
   int w = yuv ? 1 << f.component[1].w_sub : 1;
   int h = yuv ? 1 << f.component[1].h_sub : 1;
+  int interlaced = vkgdr_is_interlaced (f), down = 1 << interlaced;
   float u = 0.0f, v = 0.0f;
   int n = 0;
 
-  if (x >= f.width || y >= f.height || (x & (w - 1)) || (y & (h - 1)))
+  if (x >= f.width || y >= f.height || (x & (w - 1))
+      || (y >> interlaced & (h - 1)))
     return;
-  for (int py = y; py < y + h && py < f.height; py++)
+  for (int py = y; py < y + h * down && py < f.height; py += down)
     for (int px = x; px < x + w && px < f.width; px++) {
       VkgdrRgba c = paint (px, py);
 

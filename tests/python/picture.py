@@ -18,6 +18,31 @@ class Layout(NamedTuple):
     size: int
 
 
+def is_interlaced(info: GstVideo.VideoInfo) -> bool:
+    """Whether the lines of two fields alternate in all frames. A frame counts as progressive if
+    GStreamer's layout has no row for the last lines of the bottom field.
+    """
+    def has_rows(c: int) -> bool:
+        plane = info.finfo.plane[c]
+        ends = *info.offset[1 : info.finfo.n_planes], info.size
+        return info.offset[plane] + rows_of_fields(info, c) * info.stride[plane] <= ends[plane]
+
+    return (info.interlace_mode == GstVideo.VideoInterlaceMode.INTERLEAVED
+            and all(map(has_rows, range(info.finfo.n_components))))
+
+
+def rows_of_fields(info: GstVideo.VideoInfo, c: int) -> int:
+    """The rows of component c if each of two fields has rows of its own."""
+    sub = info.finfo.h_sub[c]
+    top, bottom = (-(-lines >> sub) for lines in ((info.height + 1) // 2, info.height // 2))
+    return max(2 * top - 1, 2 * bottom) if sub else info.height
+
+
+def rows_of(info: GstVideo.VideoInfo, c: int) -> int:
+    return (rows_of_fields(info, c) if is_interlaced(info)
+            else -(-info.height >> info.finfo.h_sub[c]))
+
+
 def layout_of(info: GstVideo.VideoInfo, is_padded: bool) -> Layout:
     n, offsets, strides, size = info.finfo.n_planes, [], [], FRONT
     if not is_padded:
@@ -26,7 +51,7 @@ def layout_of(info: GstVideo.VideoInfo, is_padded: bool) -> Layout:
         offsets.append(size)
         strides.append(info.stride[plane] + ROW)
         component = list(info.finfo.plane).index(plane)
-        size += strides[-1] * -(-info.height >> info.finfo.h_sub[component])
+        size += strides[-1] * rows_of(info, component)
     return Layout(offsets, strides, size)
 
 
@@ -61,7 +86,7 @@ class Picture:
             plane, is_word = self.finfo.plane[like], self.depth[c] > 8
             place = self.place[c] * (2 if is_word and self.place[c] == 1 else 1)
             yield np.ndarray(
-                (-(-self.info.height >> self.down[c]), -(-self.info.width >> self.across[c])),
+                (rows_of(self.info, like), -(-self.info.width >> self.across[c])),
                 "<u2" if is_word else "u1", data, layout.offsets[plane] + place,
                 (layout.strides[plane], self.finfo.pixel_stride[like]))
 
@@ -70,6 +95,14 @@ class Picture:
             (words >> self.finfo.shift[0] & self.top[c]).astype(float)
             for c, words in enumerate(self.words(data, layout))]
         return self
+
+    def field(self, number: int, info: GstVideo.VideoInfo) -> "Picture":
+        """The top (0) or bottom (1) field as a picture of the format `info`."""
+        field = Picture(info)
+        field.planes = [
+            plane[number::2][: rows_of(info, min(c, self.finfo.n_components - 1))]
+            for c, plane in enumerate(self.planes)]
+        return field
 
     def is_chroma(self, c: int) -> bool:
         return self.is_yuv and c in (1, 2)

@@ -20,7 +20,7 @@ from gst_support import (
 
 import numpy as np
 import support
-from picture import FRONT, ROW, Layout, Picture, layout_of
+from picture import FRONT, ROW, Layout, Picture, is_interlaced, layout_of
 from gi.repository import Gio
 
 FORMATS = (
@@ -41,6 +41,7 @@ SCALED = (
     ((1, 1), (7, 5)),
 )
 
+INTERLACED = ",interlace-mode=interleaved"
 BINOMIAL = (1, 4, 6, 4, 1)
 QUARTER_TURNS = (1, 3, 6, 7)
 CONVERTING = ("balance", "chromakey", "colormatrix", "convert", "gamma", "sepia")
@@ -80,7 +81,7 @@ def window(plane: np.ndarray, weights: Sequence[float]) -> np.ndarray:
 class Samples:
     """References that compute the samples of component c from those of the input."""
 
-    def __init__(self, p: Picture, out: Picture) -> None:
+    def __init__(self, p: Picture, out: Picture, side: int = 0) -> None:
         self.p, self.out = p, out
 
     def run(self, name: str, params: Dict[str, Any]) -> Iterator[np.ndarray]:
@@ -158,8 +159,9 @@ class Samples:
 class Colours:
     """References that compute the colours of the output from those of the input."""
 
-    def __init__(self, p: Picture, out: Picture) -> None:
-        self.p, self.out, self.colours = p, out, p.colours()
+    def __init__(self, p: Picture, out: Picture, side: int = 0) -> None:
+        """The pictures are top fields if `side` is -1, and bottom fields if it is 1."""
+        self.p, self.out, self.side, self.colours = p, out, side, p.colours()
 
     def run(self, name: str, params: Dict[str, Any]) -> List[np.ndarray]:
         found = getattr(self, name)(**params)
@@ -204,6 +206,8 @@ class Colours:
         sizes = self.p.info.height, self.p.info.width
         places = [(np.arange(to) + 0.5) * size / to
                   for to, size in zip((self.out.info.height, self.out.info.width), sizes)]
+        # A line of a field has the same position in the frame as a line of a whole picture.
+        places[0] += self.side * (sizes[0] / self.out.info.height - 1) / 4
 
         def at(*places: np.ndarray) -> np.ndarray:
             rows, columns = (np.clip(np.floor(place).astype(int), 0, size - 1)
@@ -226,12 +230,12 @@ class Effect(NamedTuple):
     tolerance: int = 0
     in_place: bool = True
 
-    def expected(self, p: Picture, out: Picture) -> Any:
+    def expected(self, p: Picture, out: Picture, side: int = 0) -> Any:
         # The parameters are floats, as in the kernel.
         params = {name: float(np.float32(value)) if isinstance(value, float) else value
                   for name, value in self.params.items()}
         reference = Colours if self.name in CONVERTING else Samples
-        return reference(p, out).run(self.name, params)
+        return reference(p, out, side).run(self.name, params)
 
     @property
     def structure(self) -> Optional[Gst.Structure]:
@@ -337,25 +341,48 @@ class Effects(KernelTestCase):
         for c, (plane, wanted) in enumerate(zip(found.planes, expected)):
             np.testing.assert_allclose(plane, wanted, 0, tolerance, err_msg=f"component {c}")
 
+    def assert_fields(
+        self, found: Picture, p: Picture, effect: Effect, format: str, to_format: str
+    ) -> None:
+        """Each field of the result is that of each field alone."""
+        for number, side in ((0, -1), (1, 1))[: found.info.height]:
+            from_number = min(number, p.info.height - 1)
+            info, to_info = (info_of(of, of_info.width, (of_info.height + 1 - n) // 2)
+                             for of, of_info, n in (
+                                 (format, p.info, from_number), (to_format, found.info, number)))
+            self.assert_planes(
+                found.field(number, to_info),
+                effect.expected(p.field(from_number, info), Picture(to_info), side),
+                effect.tolerance)
+
     def check(
         self, effect: Effect, format: str, size: Tuple[int, int], to_format: str = "",
-        to_size: Optional[Tuple[int, int]] = None, is_padded: bool = False, in_place: bool = False
+        to_size: Optional[Tuple[int, int]] = None, is_padded: bool = False, in_place: bool = False,
+        interlaced: bool = False
     ) -> None:
         """Runs the kernel, and compares the result with the reference."""
+        mode = INTERLACED if interlaced else ""
         is_turned = effect.name == "flip" and effect.params["method"] in QUARTER_TURNS
         to_size = to_size or (size[::-1] if is_turned else size)
-        info, to_info = info_of(format, *size), info_of(to_format or format, *to_size)
+        info = info_of(format + mode, *size)
+        to_info = info_of((to_format or format) + mode, *to_size)
+        if is_interlaced(info) != is_interlaced(to_info):
+            return  # fields are made of a frame that counts as progressive
         layout, to_layout = layout_of(info, is_padded), layout_of(to_info, is_padded)
         source, data = self.new_frame(info, layout)
         target, before = (source, data) if in_place else self.new_frame(to_info, to_layout)
         with self.subTest(
                 effect=effect, format=format, size=size, to_format=to_format, to_size=to_size,
-                is_padded=is_padded, in_place=in_place):
+                is_padded=is_padded, in_place=in_place, interlaced=interlaced):
             after = self.launch(
                 effect.name, source, info, target, to_info, params=effect.structure)
+            source_picture = Picture(info).read(data, layout)
             picture = Picture(to_info).read(after, to_layout)
-            expected = effect.expected(Picture(info).read(data, layout), Picture(to_info))
-            self.assert_planes(picture, expected, effect.tolerance)
+            if is_interlaced(info) and effect.name != "bob":
+                self.assert_fields(picture, source_picture, effect, format, to_format or format)
+            else:
+                self.assert_planes(
+                    picture, effect.expected(source_picture, Picture(to_info)), effect.tolerance)
             if is_padded:
                 self.assert_padding(to_layout, after, before)
 
@@ -378,6 +405,142 @@ class Effects(KernelTestCase):
             for i, format in enumerate(FORMATS):
                 for to_format, size in itertools.product(FORMATS[i % step :: step], SIZES[1:3]):
                     self.check(effect, format, size, to_format)
+
+    def test_interlaced(self) -> None:
+        """Samples of different fields are never mixed, but by bob."""
+        for effect, (i, format) in itertools.product(EFFECTS, enumerate(FORMATS)):
+            for size in ((5, 1), (7, 2), (8, 5), (9, 6))[i % 2 :]:
+                self.check(effect, format, size, interlaced=True)
+            if is_interlaced(info_of(format + INTERLACED, 8, 6)):
+                self.check(effect, format, (8, 6), is_padded=True, interlaced=True)
+            if effect.in_place:
+                self.check(effect, format, (8, 6), in_place=True, interlaced=True)
+        for method, format in itertools.product((0, 1), FORMATS):
+            effect = Effect("convert", dict(method=method), 1)
+            for size, to_size in SCALED:
+                self.check(effect, format, size, format, to_size, interlaced=True)
+            for to_format in ("RGBA", "I420", "I420_10LE"):
+                self.check(effect, format, (8, 6), to_format, interlaced=True)
+
+    def scale(
+        self, elements: str, info: GstVideo.VideoInfo, p: Picture, format: str, height: int,
+        flags: int = 0
+    ) -> Picture:
+        """Sends the picture through elements that give it another format or height."""
+        layout, data = layout_of(info, False), np.zeros(info.size, "u1")
+        for words, plane in zip(p.words(data, layout), p.planes):
+            words[:] = plane.astype(int) << p.finfo.shift[0]
+        buffer = Gst.Buffer.new_wrapped(data.tobytes())
+        buffer.set_flags(Gst.BufferFlags(flags))
+        (sample,) = play(
+            f'appsrc name=src format=time caps="{info.to_caps().to_string()}" ! {elements} ! '
+            f'video/x-raw(ANY),format={format},height={height},width={info.width} ! identity ! '
+            f'{"vkgdrdownload !" if "vkgdr" in elements else ""} appsink name=sink',
+            [buffer], self.context)
+        out = GstVideo.VideoInfo.new_from_caps(sample.get_caps())
+        found = np.frombuffer(bytearray(host_bytes(sample.get_buffer())), "u1")
+        return Picture(out).read(found, layout_of(out, False))
+
+    def random_picture(self, info: GstVideo.VideoInfo) -> Picture:
+        data = self.random.integers(0, 256, info.size, "u1")
+        return Picture(info).read(data, layout_of(info, False))
+
+    def test_interlaced_as_gstreamer(self) -> None:
+        """The lines of each field have the same colours as those of videoconvertscale."""
+        ours, theirs = "vkgdrupload ! cudafilter kernel=convert", "videoconvertscale dither=none add-borders=false"
+        formats = "I420", "NV12", "I420_10LE", "P010_10LE", "YUY2", "UYVY", "Y444", "RGB", "RGBA"
+        for format, (height, to_height) in itertools.product(
+                formats, ((24, 24), (24, 12), (24, 16), (24, 36), (20, 24))):
+            info = info_of(format + INTERLACED, 16, height)
+            with self.subTest(format=format, height=height, to_height=to_height):
+                p = self.random_picture(info)
+                if height != to_height:
+                    # Each field has lines of its own, all the same: GStreamer places the lines
+                    # of fields elsewhere, and interpolates Cb and Cr.
+                    p.planes = [np.tile(plane[:2], (len(plane) // 2, 1)) for plane in p.planes]
+                for to_format in (format, "AYUV" if p.is_yuv else "RGB"):
+                    wide = max(p.depth[0] - 8, 0) if to_format == format else 0
+                    found, wanted = (
+                        self.scale(elements, info, p, to_format, to_height) for elements in (
+                            ours, theirs + " chroma-mode=none"))
+                    # At the edges of a larger picture, GStreamer takes lines of the other field.
+                    inner = np.s_[4:-4] if to_height > height else np.s_[:]
+                    found.planes = [plane[inner] for plane in found.planes]
+                    self.assert_planes(
+                        found, [plane[inner] for plane in wanted.planes], 2 << wide)
+
+    def test_interlaced_lines(self) -> None:
+        """A line of a field is where the same line of a progressive picture would be, so that
+        still pictures stay whole. GStreamer scales the picture that bob makes of a field.
+        """
+        for format, (height, to_height), method in itertools.product(
+                ("GRAY8", "GRAY16_LE", "RGBA", "Y444"),
+                ((24, 12), (24, 16), (24, 36), (20, 24), (16, 48)), (0, 1)):
+            info, to_info = (info_of(format + INTERLACED, 16, of) for of in (height, to_height))
+            p = self.random_picture(info)
+            found = self.scale(
+                f"vkgdrupload ! cudafilter kernel=convert params=p,method={method}", info, p,
+                format, to_height)
+            for number in range(2):
+                bob = Picture(info_of(format, 16, height))
+                bob.planes = list(Samples(p, p).run("bob", {"field": number}))
+                with self.subTest(format=format, height=height, to_height=to_height,
+                                  method=method, field=number):
+                    if method == 0:  # is one of the field's lines
+                        for c, plane in enumerate(found.planes):
+                            lines = {tuple(line) for line in p.planes[c][number::2]}
+                            self.assertLessEqual(
+                                {tuple(line) for line in plane[number::2]}, lines)
+                        continue
+                    wanted = self.scale(
+                        "videoconvertscale add-borders=false dither=none", bob.info, bob, format,
+                        to_height)
+                    wide = max(p.depth[0] - 8, 0)
+                    self.assert_planes(
+                        found.field(number, info_of(format, 16, to_height // 2)),
+                        [plane[number::2] for plane in wanted.planes], 4 << wide)
+
+    def test_interlace_modes(self) -> None:
+        """The caps and the flags of a buffer say whether a frame has two fields."""
+        element, flags = "vkgdrupload ! cudafilter kernel=convert", GstVideo.VideoBufferFlags
+        for format, to_height in itertools.product(("I420", "NV12", "RGB"), (16, 12, 24)):
+            infos = {mode: info_of(f"{format},interlace-mode={mode}", 16, 16)
+                     for mode in ("progressive", "interleaved", "mixed")}
+            whole = self.random_picture(infos["interleaved"])
+            found = {
+                (mode, flag): self.scale(
+                    element, infos[mode], whole, "RGB", to_height, int(flag)).planes
+                for mode in infos for flag in (0, flags.INTERLACED)}
+            with self.subTest(format=format, to_height=to_height):
+                np.testing.assert_array_equal(
+                    found["mixed", 0], found["progressive", flags.INTERLACED])
+                np.testing.assert_array_equal(
+                    found["mixed", flags.INTERLACED], found["interleaved", 0])
+                for number, flag in enumerate((flags.TOP_FIELD, flags.BOTTOM_FIELD)):
+                    self.assert_field(whole, number, int(flag), format, to_height,
+                                      [plane[number::2] for plane in found["interleaved", 0]])
+
+    def assert_field(
+        self, whole: Picture, number: int, flag: int, format: str, height: int, expected: Any
+    ) -> None:
+        """A field in a buffer of its own gives the same lines as in a frame."""
+        info = info_of(format, 16, 8)
+        field, to_info = whole.field(number, info), info_of("RGB", 16, height // 2)
+        data = np.zeros(info.size, "u1")
+        for words, plane in zip(field.words(data, layout_of(info, False)), field.planes):
+            words[:] = plane
+        buffer = Gst.Buffer.new_wrapped(data.tobytes())
+        buffer.set_flags(Gst.BufferFlags(flag))
+        feature = "format:Interlaced"
+        (sample,) = play(
+            f'appsrc name=src format=time ! capsfilter caps="video/x-raw({feature}),format={format},width=16,'
+            'height=16,framerate=25/1,interlace-mode=alternate" ! vkgdrupload ! '
+            f'cudafilter kernel=convert ! capsfilter caps="video/x-raw(memory:VkgdrMemory,{feature}),'
+            f'format=RGB,width=16,height={height}" ! vkgdrdownload ! appsink name=sink',
+            [buffer], self.context)
+        found = np.frombuffer(bytearray(host_bytes(sample.get_buffer())), "u1")
+        self.assert_planes(
+            Picture(to_info).read(found, layout_of(to_info, False)), expected, 0)
 
     def test_caps(self) -> None:
         """The caps of the output say the same about colours and the display as videoconvert's."""

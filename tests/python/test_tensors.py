@@ -6,6 +6,7 @@ reference computes in double precision. Each filter is a matrix of weights for c
 and one for rows.
 """
 
+import functools
 import itertools
 from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -16,7 +17,7 @@ from gst_support import (
 
 import numpy as np
 import support
-from picture import Picture, layout_of
+from picture import Picture, is_interlaced, layout_of
 
 FILTERS = ("nearest", "bilinear", "area")
 RESIZES = ("stretch", "letterbox", "crop")
@@ -55,11 +56,12 @@ class Tensor(NamedTuple):
     pad: float = 0.0
     mean: Sequence[float] = (0.0,)
     std: Sequence[float] = (1.0,)
+    fields: str = "both"
 
     @property
     def config(self) -> GstVkgdr.TensorConfig:
         config = GstVkgdr.TensorConfig.new(self.width, self.height)
-        for name in ("type", "layout", "channels", "resize", "filter"):
+        for name in ("type", "layout", "channels", "resize", "filter", "fields"):
             kind = getattr(GstVkgdr, f"Tensor{name.title()}")
             setattr(config, name, getattr(kind, getattr(self, name).upper()))
         config.scale, config.pad = self.scale, self.pad
@@ -116,6 +118,37 @@ def weigh(
     return weights
 
 
+def weigh_fields(
+    used: Optional[int], filter: str, start: int, size: int, n: int, sub: int, cosited: bool,
+    length: int
+) -> np.ndarray:
+    """The same for the rows of an interlaced frame. All are made of the field 0 (top) or 1, or
+    of both in turn (None).
+    """
+    weights = np.zeros((n, length))
+    lines = np.arange(start, start + size)
+    nearest = np.floor(np.arange(n, dtype="f4") * (np.float32(size) / np.float32(n))).astype(int)
+    middles = start + (np.arange(n) + 0.5) * size / n
+    middles = (middles - 0.5) / (1 << sub) if cosited else middles / (1 << sub) - 0.5
+    for y, (row, middle) in enumerate(zip(weights, middles)):
+        field = start % 2 if size == 1 else y % 2 if used is None else used
+        rows = np.unique(lines[lines % 2 == field] // 2 >> sub)  # those of the field
+        middle = (middle - field) / 2
+        step = size / n / (1 << sub) / (1 if used is None and size > 1 else 2)
+        half_width = max(step, 1) if filter == "area" else 1
+        if filter == "nearest":
+            line = start + min(nearest[y], size - 1)
+            row[2 * min(max((line - field) // 2 >> sub, rows[0]), rows[-1]) + field] = 1
+        elif half_width == 1:
+            left = int(np.floor(middle))
+            for i, share in ((left, 1 - (middle - left)), (left + 1, middle - left)):
+                row[2 * min(max(i, rows[0]), rows[-1]) + field] += share
+        else:
+            triangle = np.maximum(1 - np.abs(rows - middle) / half_width, 0)
+            row[2 * rows + field] = triangle / triangle.sum()
+    return weights
+
+
 def place(size: Region, tensor: Tensor) -> Tuple[Region, Region]:
     """The part of a region that is used, and where it is in the tensor."""
     source, target = size, Region(0, 0, tensor.width, tensor.height)
@@ -140,8 +173,13 @@ def expected(frame: Frame, tensor: Tensor, region: Optional[Region] = None) -> n
     """The elements before they are converted to their type, as NCHW without N."""
     info, sites = frame.info, GstVideo.VideoChromaSite
     source, target = place(region or Region(0, 0, info.width, info.height), tensor)
+    weigh_rows: Any = weigh
+    if is_interlaced(info):
+        first = 0 if is_top_first(info) else 1
+        weigh_rows = functools.partial(weigh_fields, {
+            "both": None, "top": 0, "bottom": 1, "first": first}[tensor.fields])
     planes = [
-        weigh(tensor.filter, source.y, source.height, target.height, info.finfo.h_sub[c],
+        weigh_rows(tensor.filter, source.y, source.height, target.height, info.finfo.h_sub[c],
               bool(info.chroma_site & sites.V_COSITED), plane.shape[0])
         @ plane
         @ weigh(tensor.filter, source.x, source.width, target.width, info.finfo.w_sub[c],
@@ -163,6 +201,10 @@ def expected(frame: Frame, tensor: Tensor, region: Optional[Region] = None) -> n
     return result
 
 
+def is_top_first(info: GstVideo.VideoInfo) -> bool:
+    return info.to_caps()[0]["field-order"] == "top-field-first"
+
+
 # --- the tests --------------------------------------------------------------------
 
 
@@ -175,7 +217,9 @@ class Tensors(DeviceTestCase):
     def frame(self, format: str, width: int, height: int, fields: str = "") -> Frame:
         info = video_info(format, width, height, fields and "," + fields)
         data = self.random.integers(0, 256, info.size, "u1")
-        picture = Picture(info).read(data, layout_of(info, False))
+        picture = Picture(info).read(
+            data.view("u2").byteswap().view("u1") if format.endswith("BE") else data,
+            layout_of(info, False))
         return Frame(self.new_buffer(data.tobytes()), info, picture.planes)
 
     def convert(self, tensor: Tensor, frame: Frame, region: Optional[Region] = None) -> Any:
@@ -201,6 +245,30 @@ class Tensors(DeviceTestCase):
                 rtol=relative, atol=max(absolute, 1e-5))
 
     # --- elements of a tensor: types, layouts, channels, normalisation ---
+
+    def test_interlaced(self) -> None:
+        """Each row is made of lines of one field."""
+        fields = "both", "top", "bottom", "first"
+        formats = "I420", "NV12", "P010_10LE", "YUY2", "RGBA", "RGB", "I420_10BE"
+        orders = itertools.cycle(("top-field-first", "bottom-field-first"))
+        for format, filter, used in itertools.product(formats, FILTERS, fields):
+            for size in (32, 24), (33, 11), (5, 1):
+                frame = self.frame(
+                    format, *size, f"interlace-mode=interleaved,field-order={next(orders)}")
+                for width, height, resize in (
+                        (13, 9, "stretch"), (40, 51, "letterbox"), (16, 10, "crop")):
+                    self.compare(frame, Tensor(
+                        width, height, filter=filter, resize=resize, fields=used, layout="nhwc"))
+                if size == (32, 24):
+                    for region in Region(3, 5, 20, 9), Region(4, 6, 8, 2), Region(0, 7, 6, 1):
+                        self.compare(
+                            frame, Tensor(11, 7, filter=filter, fields=used), region)
+
+    def test_fields_of_progressive_frames(self) -> None:
+        """The property has no effect on them."""
+        for used in ("both", "top", "first"):
+            for fields in ("interlace-mode=progressive", "interlace-mode=mixed"):
+                self.compare(self.frame("I420", 16, 12, fields), Tensor(9, 7, fields=used))
 
     def test_types_layouts_channels(self) -> None:
         frame = self.frame("RGB", 21, 13)

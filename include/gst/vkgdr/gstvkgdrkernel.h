@@ -66,6 +66,9 @@ gboolean gst_vkgdr_kernel_set_grid_size (
 
 GST_VKGDR_API
 void gst_vkgdr_kernel_set_tile_size (GstVkgdrKernel *kernel, guint x, guint y);
+GST_VKGDR_API
+void gst_vkgdr_kernel_set_runs_on_fields (
+    GstVkgdrKernel *kernel, gboolean runs_on_fields);
 
 GST_VKGDR_API
 gboolean gst_vkgdr_kernel_check_params (

@@ -123,11 +123,34 @@ typedef enum {
   GST_VKGDR_TENSOR_FILTER_AREA = 2
 } GstVkgdrTensorFilter;
 
+/**
+ * GstVkgdrTensorFields:
+ * @GST_VKGDR_TENSOR_FIELDS_BOTH: both fields: the rows of the tensor's picture
+ *   are made of the top field and of the bottom field in turn, as the lines of
+ *   the frame are
+ * @GST_VKGDR_TENSOR_FIELDS_TOP: the top field alone, for all rows
+ * @GST_VKGDR_TENSOR_FIELDS_BOTTOM: the bottom field alone
+ * @GST_VKGDR_TENSOR_FIELDS_FIRST: the field alone that was recorded first
+ *
+ * What is used of an interlaced frame, which has two fields. Samples of
+ * different fields are never mixed. For progressive frames, and for fields in
+ * buffers of their own, this has no effect.
+ *
+ * Since: 0.3
+ */
+typedef enum {
+  GST_VKGDR_TENSOR_FIELDS_BOTH = 0,
+  GST_VKGDR_TENSOR_FIELDS_TOP = 1,
+  GST_VKGDR_TENSOR_FIELDS_BOTTOM = 2,
+  GST_VKGDR_TENSOR_FIELDS_FIRST = 3
+} GstVkgdrTensorFields;
+
 #define GST_TYPE_VKGDR_TENSOR_TYPE (gst_vkgdr_tensor_type_get_type ())
 #define GST_TYPE_VKGDR_TENSOR_LAYOUT (gst_vkgdr_tensor_layout_get_type ())
 #define GST_TYPE_VKGDR_TENSOR_CHANNELS (gst_vkgdr_tensor_channels_get_type ())
 #define GST_TYPE_VKGDR_TENSOR_RESIZE (gst_vkgdr_tensor_resize_get_type ())
 #define GST_TYPE_VKGDR_TENSOR_FILTER (gst_vkgdr_tensor_filter_get_type ())
+#define GST_TYPE_VKGDR_TENSOR_FIELDS (gst_vkgdr_tensor_fields_get_type ())
 
 GST_VKGDR_API
 GType gst_vkgdr_tensor_type_get_type (void);
@@ -144,6 +167,9 @@ GType gst_vkgdr_tensor_resize_get_type (void);
 GST_VKGDR_API
 GType gst_vkgdr_tensor_filter_get_type (void);
 
+GST_VKGDR_API
+GType gst_vkgdr_tensor_fields_get_type (void);
+
 /**
  * GstVkgdrTensorConfig:
  * @width: columns of the tensor, 1 to 32767
@@ -159,6 +185,7 @@ GType gst_vkgdr_tensor_filter_get_type (void);
  *   alpha; the alpha of padding is 0
  * @mean: the mean of each channel, subtracted from the scaled sample
  * @std: the divisor of the difference, for each channel; not 0
+ * @fields: what is used of an interlaced frame (since 0.3)
  *
  * The description of a tensor. An element is (sample * @scale - @mean) / @std;
  * the sample is clamped to 0 to 255 and not rounded.
@@ -180,6 +207,7 @@ struct _GstVkgdrTensorConfig {
   gfloat pad;
   gfloat mean[GST_VKGDR_TENSOR_MAX_CHANNELS];
   gfloat std[GST_VKGDR_TENSOR_MAX_CHANNELS];
+  GstVkgdrTensorFields fields;
 
   /*< private >*/
   gpointer _gst_reserved[GST_PADDING];

@@ -179,7 +179,7 @@ class TensorReader:
         resize: str = "stretch", filter: str = "bilinear", scale: Optional[float] = None,
         mean: Numbers = None, std: Numbers = None, pad: Optional[float] = None,
         missing: str = "leave-out", queue: int = 2, stream: Any = None,
-        context: Optional["GstVkgdr.Context"] = None,
+        context: Optional["GstVkgdr.Context"] = None, fields: str = "both",
     ) -> None:
         single = isinstance(source, (str, os.PathLike))
         all_sources: List[Any] = [source] if single else list(source)  # type: ignore
@@ -201,6 +201,7 @@ class TensorReader:
         for name, value in {
             "width": width, "height": height, "batch": batch, "type": _type_name(dtype),
             "layout": layout, "channels": channels, "resize": resize, "filter": filter,
+            "fields": fields,
             "missing": missing, "scale": scale, "pad": pad,
         }.items():
             if value is not None:

@@ -161,6 +161,12 @@ frame_set_plane (VkgdrFrame *frame, gint index, gsize row,
   return TRUE;
 }
 
+static gint
+count_rows (gint lines, gint sub)
+{
+  return -((-lines) >> sub);
+}
+
 /* Sets the size of a plane, and returns the bytes of a row of it that a kernel
  * may access. */
 static gsize
@@ -172,8 +178,8 @@ frame_measure_plane (VkgdrFrame *frame, gint plane)
 
   for (c = 0; c < frame->n_components; c++) {
     const VkgdrComponent *k = &frame->component[c];
-    gint w = -((-frame->width) >> k->w_sub),
-         h = -((-frame->height) >> k->h_sub);
+    gint w = -((-frame->width) >> k->w_sub);
+    gint h = count_rows (frame->height, k->h_sub);
 
     if (k->plane != plane)
       continue;
@@ -183,6 +189,90 @@ frame_measure_plane (VkgdrFrame *frame, gint plane)
   }
   return bytes;
 }
+
+/* --- fields -------------------------------------------------------------- */
+
+static gboolean
+has_flag (GstBuffer *buffer, GstVideoBufferFlags flag)
+{
+  return (GST_BUFFER_FLAGS (buffer) & (guint) flag) == (guint) flag;
+}
+
+/* The same decisions as those of gst_video_frame_map(). */
+gint
+gst_vkgdr_frame_get_fields (GstBuffer *buffer, const GstVideoInfo *info)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  gboolean top_first = has_flag (buffer, GST_VIDEO_BUFFER_FLAG_TFF)
+                       || GST_VIDEO_INFO_FIELD_ORDER (info)
+                              == GST_VIDEO_FIELD_ORDER_TOP_FIELD_FIRST;
+
+  switch (GST_VIDEO_INFO_INTERLACE_MODE (info)) {
+  case GST_VIDEO_INTERLACE_MODE_PROGRESSIVE:
+    return VKGDR_PROGRESSIVE;
+  case GST_VIDEO_INTERLACE_MODE_ALTERNATE:
+    if (has_flag (buffer, GST_VIDEO_BUFFER_FLAG_TOP_FIELD))
+      return VKGDR_TOP;
+    return has_flag (buffer, GST_VIDEO_BUFFER_FLAG_BOTTOM_FIELD)
+               ? VKGDR_BOTTOM
+               : VKGDR_PROGRESSIVE;
+  case GST_VIDEO_INTERLACE_MODE_MIXED:
+    if (!has_flag (buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED)
+        && !(meta && (meta->flags & GST_VIDEO_FRAME_FLAG_INTERLACED)))
+      return VKGDR_PROGRESSIVE;
+    break;
+  default:
+    break;
+  }
+  return VKGDR_BOTH | (top_first ? VKGDR_TOP_FIRST : 0);
+}
+
+/* In a frame of two fields, each field has rows of its own: the last row of
+ * the bottom field may be behind that of the top field. */
+static gint
+count_rows_of_both (gint lines, gint sub)
+{
+  gint top = count_rows ((lines + 1) / 2, sub);
+  gint bottom = count_rows (lines / 2, sub);
+
+  return sub == 0 ? lines : MAX (2 * top - 1, 2 * bottom);
+}
+
+/* Sets the fields in the picture, and the number of rows of its planes. */
+static void
+frame_set_fields (VkgdrFrame *frame, gint fields)
+{
+  gboolean both = (fields & VKGDR_BOTH) == VKGDR_BOTH;
+  gint c;
+
+  frame->fields = fields;
+  for (c = 0; c < frame->n_components && both; c++) {
+    VkgdrPlane *plane = &frame->plane[frame->component[c].plane];
+
+    plane->height = MAX (plane->height,
+        count_rows_of_both (frame->height, frame->component[c].h_sub));
+  }
+}
+
+VkgdrFrame
+gst_vkgdr_frame_get_field (const VkgdrFrame *frame, gint field)
+{
+  VkgdrFrame result = *frame;
+  gint bottom = field == VKGDR_BOTTOM && frame->height > 1, i;
+
+  result.fields = field;
+  result.height = (frame->height + 1 - bottom) / 2;
+  for (i = 0; i < frame->n_planes; i++) {
+    VkgdrPlane *plane = &result.plane[i];
+
+    plane->data += bottom * plane->stride;
+    plane->height = (plane->height + 1 - bottom) / 2;
+    plane->stride *= 2;
+  }
+  return result;
+}
+
+/* --- layouts ------------------------------------------------------------- */
 
 /* The part of a frame's description that depends on the format of the caps
  * alone. */
@@ -249,26 +339,62 @@ gst_vkgdr_frame_describe (
   return TRUE;
 }
 
+/* Whether the rows of plane @index are in @buffer, and reach into no other
+ * plane. GStreamer's default layout of some formats has no row for the last
+ * lines of the bottom field. */
+static gboolean
+has_rows (GstBuffer *buffer, const gsize *offsets, const gint *strides,
+    guint n_planes, guint index, gint rows)
+{
+  gsize end = offsets[index] + (gsize) rows * strides[index];
+  guint i;
+
+  for (i = 0; i < n_planes; i++)
+    if (offsets[i] > offsets[index] && offsets[i] < end)
+      return FALSE;
+  return end <= gst_buffer_get_size (buffer);
+}
+
+static void
+frame_try_fields (VkgdrFrame *frame, gint fields, GstBuffer *buffer,
+    const gsize *offsets, const gint *strides)
+{
+  const VkgdrFrame progressive = *frame;
+  gint i;
+
+  frame_set_fields (frame, fields);
+  for (i = 0; i < frame->n_planes; i++)
+    if (frame->plane[i].height > progressive.plane[i].height
+        && !has_rows (buffer, offsets, strides, frame->n_planes, i,
+            frame->plane[i].height)) {
+      *frame = progressive;
+      return;
+    }
+}
+
 gboolean
 gst_vkgdr_frame_fill (VkgdrFrame *frame, GstVkgdrContext *context,
-    GstBuffer *buffer, const GstVideoInfo *info, guint64 number, GError **error)
+    GstBuffer *buffer, const GstVideoInfo *info, gint fields, guint64 number,
+    GError **error)
 {
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  const gsize *offsets = meta ? meta->offset : info->offset;
+  const gint *strides = meta ? meta->stride : info->stride;
   const Layout *layout = get_layout (info, error);
   gint i;
 
   if (!layout || !gst_vkgdr_buffer_check_video (buffer, info, error))
     return FALSE;
   *frame = layout->frame;
+  if (fields)
+    frame_try_fields (frame, fields, buffer, offsets, strides);
   frame->frame = number;
   frame->time = GST_BUFFER_PTS_IS_VALID (buffer)
                     ? (long long) GST_BUFFER_PTS (buffer)
                     : -1;
   for (i = 0; i < frame->n_planes; i++)
     if (!frame_set_plane (frame, i, layout->rows[i], context, buffer,
-            meta ? meta->offset[i] : GST_VIDEO_INFO_PLANE_OFFSET (info, i),
-            meta ? meta->stride[i] : GST_VIDEO_INFO_PLANE_STRIDE (info, i),
-            error))
+            offsets[i], strides[i], error))
       return FALSE;
   frame_set_packed4 (frame);
   return TRUE;

@@ -15,12 +15,13 @@
 G_BEGIN_DECLS
 
 /* Describes @buffer, frame @number of the stream, to a kernel on @context's
- * device. Returns FALSE with @error set if the buffer is not VkgdrMemory of
- * that device, if VkgdrFrame cannot describe the format, or if a plane is not
- * inside its memory. Does not map the buffer: the caller has to order the
- * accesses. */
+ * device. @fields are those of gst_vkgdr_frame_get_fields(). If a plane has no
+ * row for each field, the frame is described as progressive. Returns FALSE with
+ * @error set if the buffer is not VkgdrMemory of that device, if VkgdrFrame
+ * cannot describe the format, or if a plane is not inside its memory. Does not
+ * map the buffer: the caller has to order the accesses. */
 gboolean gst_vkgdr_frame_fill (VkgdrFrame *frame, GstVkgdrContext *context,
-    GstBuffer *buffer, const GstVideoInfo *info, guint64 number,
+    GstBuffer *buffer, const GstVideoInfo *info, gint fields, guint64 number,
     GError **error);
 
 /* Describes a frame of the format @info without a buffer: its planes follow one
@@ -28,6 +29,15 @@ gboolean gst_vkgdr_frame_fill (VkgdrFrame *frame, GstVkgdrContext *context,
  * describe such frames. */
 gboolean gst_vkgdr_frame_describe (
     VkgdrFrame *frame, const GstVideoInfo *info, GError **error);
+
+/* Returns the fields in a picture of the format @info, as bits of VkgdrFields.
+ * The flags of @buffer decide what @info leaves open. */
+gint gst_vkgdr_frame_get_fields (GstBuffer *buffer, const GstVideoInfo *info);
+
+/* Describes one field of an interlaced @frame, VKGDR_TOP or VKGDR_BOTTOM, as a
+ * picture with half of the lines. A frame of one line has a top field only, and
+ * this is then its bottom field, too. */
+VkgdrFrame gst_vkgdr_frame_get_field (const VkgdrFrame *frame, gint field);
 
 /* Returns whether VkgdrFrame can describe such frames. If not, sets @error. */
 gboolean gst_vkgdr_frame_check_info (const GstVideoInfo *info, GError **error);

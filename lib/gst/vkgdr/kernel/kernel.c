@@ -163,6 +163,7 @@ kernel_new_compiled (GstVkgdrContext *context, GBytes *image, const gchar *text,
     return self;
   source = gst_vkgdr_source_scan (text);
   self->may_run_in_place = source->is_in_place;
+  self->runs_on_fields = source->runs_on_fields;
   self->shape.tile_x = source->tile_x;
   self->shape.tile_y = source->tile_y;
   gst_vkgdr_source_free (source);
@@ -371,6 +372,28 @@ gst_vkgdr_kernel_may_run_in_place (GstVkgdrKernel *kernel)
   g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
 
   return kernel->may_run_in_place;
+}
+
+/**
+ * gst_vkgdr_kernel_set_runs_on_fields:
+ * @kernel: a kernel that does not run yet
+ * @runs_on_fields: whether the kernel is launched for each field
+ *
+ * Sets whether gst_vkgdr_kernel_run() launches the kernel once for each field
+ * of an interlaced frame, which the kernel then sees as a picture of its own.
+ * A source declares this with `#pragma vkgdr fields`. This function is for
+ * images, which cannot declare it. Must be called before the kernel is run, and
+ * by one thread only.
+ *
+ * Since: 0.3
+ */
+void
+gst_vkgdr_kernel_set_runs_on_fields (
+    GstVkgdrKernel *kernel, gboolean runs_on_fields)
+{
+  g_return_if_fail (KERNEL_IS_LOADED (kernel));
+
+  kernel->runs_on_fields = runs_on_fields;
 }
 
 /* --- shape --------------------------------------------------------------- */

@@ -23,6 +23,7 @@ struct _GstVkgdrKernel {
   gsize buffer_size; /* of the structure that the kernel takes, VkgdrFrame or
                       * VkgdrSamples; 0 if unknown */
   gboolean may_run_in_place;
+  gboolean runs_on_fields;
 };
 
 /* A language binding can create an object without a constructor of

@@ -138,7 +138,8 @@ kernel_check_kind (GstVkgdrKernel *self, gsize size, const gchar *name,
   return FALSE;
 }
 
-/* If the output is the input, both have the same description. */
+/* If the output is the input, both have the same description. The flags of the
+ * output may not be set yet, so its fields are those of the input. */
 static gboolean
 kernel_fill_output (GstVkgdrKernel *self, const VkgdrFrame *in,
     GstBuffer *input, const GstVideoInfo *input_info, VkgdrFrame *out,
@@ -146,10 +147,46 @@ kernel_fill_output (GstVkgdrKernel *self, const VkgdrFrame *in,
     GError **error)
 {
   if (input != output || !gst_video_info_is_equal (input_info, output_info))
-    return gst_vkgdr_frame_fill (
-        out, self->function->context, output, output_info, frame, error);
+    return gst_vkgdr_frame_fill (out, self->function->context, output,
+        output_info, gst_vkgdr_frame_get_fields (input, output_info), frame,
+        error);
   *out = *in;
   return TRUE;
+}
+
+static gboolean
+kernel_launch_frames (GstVkgdrKernel *self, GstVkgdrStream *stream,
+    VkgdrFrame *in, VkgdrFrame *out, const GstStructure *params, GError **error)
+{
+  GstVkgdrShape shape;
+
+  return gst_vkgdr_shape_choose (self->function, &self->shape, out->width,
+             out->height, &shape, error)
+         && kernel_launch (self, stream, in, out, params, &shape, error);
+}
+
+static gboolean
+kernel_launch_fields (GstVkgdrKernel *self, GstVkgdrStream *stream,
+    const VkgdrFrame *in, const VkgdrFrame *out, const GstStructure *params,
+    GError **error)
+{
+  gint field, last = out->height > 1 ? VKGDR_BOTTOM : VKGDR_TOP;
+
+  for (field = VKGDR_TOP; field <= last; field++) {
+    VkgdrFrame in_field = gst_vkgdr_frame_get_field (in, field);
+    VkgdrFrame out_field = gst_vkgdr_frame_get_field (out, field);
+
+    if (!kernel_launch_frames (
+            self, stream, &in_field, &out_field, params, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+is_interlaced (const VkgdrFrame *frame)
+{
+  return (frame->fields & VKGDR_BOTH) == VKGDR_BOTH;
 }
 
 /**
@@ -188,8 +225,9 @@ gst_vkgdr_kernel_check_info (const GstVideoInfo *info, GError **error)
  * @error: return location for a #GError
  *
  * Queues a launch over the size of @output on @stream, and does not wait for
- * it. The positions of planes are those of the #GstVideoMeta, or of the info if
- * a buffer has none.
+ * it. A kernel whose source has `#pragma vkgdr fields` is launched once for
+ * each field of an interlaced frame. The positions of planes are those of the
+ * #GstVideoMeta, or of the info if a buffer has none.
  *
  * The caller has to order it with other work: it must call
  * gst_vkgdr_memory_begin_access() before this function and
@@ -208,7 +246,6 @@ gst_vkgdr_kernel_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
     const GstVideoInfo *output_info, guint64 frame, const GstStructure *params,
     GError **error)
 {
-  GstVkgdrShape shape;
   VkgdrFrame in, out;
 
   g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
@@ -219,16 +256,17 @@ gst_vkgdr_kernel_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
 
   if (!kernel_check_kind (
           kernel, sizeof (VkgdrFrame), "VkgdrFrame", "video", error)
-      || !gst_vkgdr_frame_fill (
-          &in, kernel->function->context, input, input_info, frame, error)
+      || !gst_vkgdr_frame_fill (&in, kernel->function->context, input,
+          input_info, gst_vkgdr_frame_get_fields (input, input_info), frame,
+          error)
       || !kernel_fill_output (kernel, &in, input, input_info, &out, output,
-          output_info, frame, error)
-      || !gst_vkgdr_shape_choose (kernel->function, &kernel->shape, out.width,
-          out.height, &shape, error))
+          output_info, frame, error))
     return FALSE;
   /* The time stamp of the output buffer may not be set yet. */
   out.time = in.time;
-  return kernel_launch (kernel, stream, &in, &out, params, &shape, error);
+  if (kernel->runs_on_fields && is_interlaced (&in) && is_interlaced (&out))
+    return kernel_launch_fields (kernel, stream, &in, &out, params, error);
+  return kernel_launch_frames (kernel, stream, &in, &out, params, error);
 }
 
 /**

@@ -241,6 +241,8 @@ scan_pragma (Scanner *s)
     s->source->is_in_place = TRUE;
   else if (word_is (word, length, "no-extern-c"))
     s->source->no_extern_c = TRUE;
+  else if (word_is (word, length, "fields"))
+    s->source->runs_on_fields = TRUE;
   else if (word_is (word, length, "tile"))
     scan_tile (s);
 }

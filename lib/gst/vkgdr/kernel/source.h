@@ -36,6 +36,7 @@ typedef struct {
   gboolean no_extern_c; /* #pragma vkgdr no-extern-c */
   gboolean is_in_place; /* #pragma vkgdr in-place: the kernels may write to the
                          * buffer that they read */
+  gboolean runs_on_fields; /* #pragma vkgdr fields: a launch for each field */
   guint tile_x,
       tile_y; /* #pragma vkgdr tile: pixels of a thread; default: 1 and 1 */
   GArray *pragmas; /* of GstVkgdrSourceRange: all #pragma vkgdr, in order */

@@ -51,6 +51,9 @@ typedef struct VkgdrTensorAxis {
   int shift;         /* log2 of the subsampling */
 } VkgdrTensorAxis;
 
+/* The unit of `support` and `inverse` of vertical axes is a row of a field if
+ * VkgdrTensorJob.fields is set. All other fields are those of the frame. */
+
 /* Components whose samples have the same positions share a grid. */
 typedef struct VkgdrTensorGrid {
   VkgdrTensorAxis x;
@@ -77,6 +80,9 @@ typedef struct VkgdrTensorJob {
   int region_height;
   float scale_x;
   float scale_y;
+  /* The fields of an interlaced frame that are used, bits of VkgdrFields, or 0
+   * if the frame is progressive. */
+  int fields;
   /* One for luma, or for red, green and blue, and one for Cb and Cr if they are
    * subsampled. */
   VkgdrTensorGrid grid[2];

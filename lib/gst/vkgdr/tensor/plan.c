@@ -149,6 +149,46 @@ set_places (const Placement *placement, const VkgdrFrame *frame,
       (site & GST_VIDEO_CHROMA_SITE_V_COSITED) != 0);
 }
 
+/* Returns the fields that are used, as VkgdrTensorJob.fields. A region of one
+ * line has no line of the other field. */
+static gint
+choose_fields (
+    GstVkgdrTensorFields wanted, gint fields, const GstVideoRectangle *source)
+{
+  if ((fields & VKGDR_BOTH) != VKGDR_BOTH)
+    return 0;
+  if (source->h == 1)
+    return source->y % 2 ? VKGDR_BOTTOM : VKGDR_TOP;
+  switch (wanted) {
+  case GST_VKGDR_TENSOR_FIELDS_TOP:
+    return VKGDR_TOP;
+  case GST_VKGDR_TENSOR_FIELDS_BOTTOM:
+    return VKGDR_BOTTOM;
+  case GST_VKGDR_TENSOR_FIELDS_FIRST:
+    return fields & VKGDR_TOP_FIRST ? VKGDR_TOP : VKGDR_BOTTOM;
+  case GST_VKGDR_TENSOR_FIELDS_BOTH:
+    break;
+  }
+  return VKGDR_BOTH;
+}
+
+/* The rows of a field are twice as far apart as those of the frame. So are the
+ * rows of the picture that are made of one of two fields. */
+static void
+set_fields (const GstVkgdrTensorConfig *config, const VkgdrFrame *frame,
+    const GstVideoRectangle *source, VkgdrTensorJob *job)
+{
+  gint i;
+
+  job->fields = choose_fields (config->fields, frame->fields, source);
+  for (i = 0; i < 2 && job->fields && job->fields != VKGDR_BOTH; i++) {
+    VkgdrTensorAxis *axis = &job->grid[i].y;
+
+    axis->support = MAX (axis->step / 2, to_fixed (1));
+    axis->inverse = (gfloat) (FIXED_ONE / axis->support);
+  }
+}
+
 static void
 set_transform (const Placement *placement, GstVkgdrTensorTransform *transform)
 {
@@ -288,6 +328,7 @@ gst_vkgdr_tensor_plan (const GstVkgdrTensorConfig *config,
   job->width = config->width;
   job->height = config->height;
   set_places (&placement, frame, site, job);
+  set_fields (config, frame, &placement.source, job);
   set_samples (frame, job);
   set_colours (config, frame, job);
   if (transform)

@@ -44,6 +44,41 @@ tensor_fraction (long long position)
   return (float) (unsigned int) position * TENSOR_FRACTION;
 }
 
+/* --- lines --------------------------------------------------------------- */
+
+/* The rows of a grid from which a row of the picture is made: the position, the
+ * first and the last one. In an interlaced frame, they are numbers of the rows
+ * of one field. */
+typedef struct {
+  long long position;
+  int first;
+  int last;
+  int field; /* 1 for the bottom field */
+} TensorRows;
+
+__device__ static inline TensorRows
+tensor_find_rows (const VkgdrTensorJob &job, int grid, int y)
+{
+  const VkgdrTensorAxis &axis = job.grid[grid].y;
+  TensorRows rows = { axis.base + y * axis.step, axis.first, axis.last, 0 };
+
+  if (job.fields) {
+    rows.field = job.fields == VKGDR_BOTH ? y & 1 : job.fields - 1;
+    rows.position = (rows.position - rows.field * TENSOR_ONE) >> 1;
+    rows.first = (job.y + 1 - rows.field) >> 1 >> axis.shift;
+    rows.last =
+        (job.y + job.region_height - 1 - rows.field) >> 1 >> axis.shift;
+  }
+  return rows;
+}
+
+/* Returns the row of the plane. */
+__device__ static inline int
+tensor_row (const VkgdrTensorJob &job, const TensorRows &rows, int row)
+{
+  return job.fields ? 2 * row + rows.field : row;
+}
+
 /* --- samples ------------------------------------------------------------- */
 
 __device__ static inline float
@@ -59,7 +94,7 @@ tensor_read (const VkgdrFrame &f, const VkgdrTensorJob &job, int c, int grid,
   return (float) (int) (v >> job.shift[c] & job.mask[c]);
 #else
   return (float) vkgdr_get (
-      f, c, x << job.grid[grid].x.shift, y << job.grid[grid].y.shift);
+      f, c, x << job.grid[grid].x.shift, vkgdr_line (f, c, y));
 #endif
 }
 
@@ -134,10 +169,17 @@ tensor_filter (const VkgdrFrame &f, const VkgdrTensorJob &job, int grid, int x,
     int y, float v[TENSOR_MAX])
 {
   int column = job.x + tensor_nearest (x, job.scale_x, job.region_width);
-  int row = job.y + tensor_nearest (y, job.scale_y, job.region_height);
+  int line = job.y + tensor_nearest (y, job.scale_y, job.region_height);
+  int shift = job.grid[grid].y.shift, row = line >> shift;
 
-  tensor_fetch (f, job, grid, column >> job.grid[grid].x.shift,
-      row >> job.grid[grid].y.shift, v);
+  if (job.fields) {
+    TensorRows rows = tensor_find_rows (job, grid, y);
+
+    row = tensor_row (job, rows,
+        tensor_clamp (
+            (line - rows.field) >> 1 >> shift, rows.first, rows.last));
+  }
+  tensor_fetch (f, job, grid, column >> job.grid[grid].x.shift, row, v);
 }
 
 #elif TENSOR_FILTER == TENSOR_FILTER_BILINEAR
@@ -153,12 +195,15 @@ tensor_filter (const VkgdrFrame &f, const VkgdrTensorJob &job, int grid, int x,
     int y, float v[TENSOR_MAX])
 {
   const int needed = grid == 0 ? TENSOR_FULL : TENSOR_HALF;
-  const VkgdrTensorAxis &h = job.grid[grid].x, &w = job.grid[grid].y;
-  long long u = h.base + x * h.step, t = w.base + y * w.step;
+  const VkgdrTensorAxis &h = job.grid[grid].x;
+  TensorRows rows = tensor_find_rows (job, grid, y);
+  long long u = h.base + x * h.step, t = rows.position;
   int x0 = tensor_clamp (tensor_floor (u), h.first, h.last);
   int x1 = tensor_clamp (tensor_floor (u) + 1, h.first, h.last);
-  int y0 = tensor_clamp (tensor_floor (t), w.first, w.last);
-  int y1 = tensor_clamp (tensor_floor (t) + 1, w.first, w.last);
+  int y0 = tensor_row (
+      job, rows, tensor_clamp (tensor_floor (t), rows.first, rows.last));
+  int y1 = tensor_row (
+      job, rows, tensor_clamp (tensor_floor (t) + 1, rows.first, rows.last));
   float a[TENSOR_MAX], b[TENSOR_MAX], c[TENSOR_MAX], d[TENSOR_MAX];
 
   tensor_fetch (f, job, grid, x0, y0, a);
@@ -183,14 +228,14 @@ typedef struct {
 } TensorSpan;
 
 __device__ static inline TensorSpan
-tensor_find_span (const VkgdrTensorAxis &axis, long long position)
+tensor_find_span (long long support, long long position, int first, int last)
 {
   TensorSpan span;
 
-  span.first = tensor_floor (position + TENSOR_ONE - axis.support);
-  span.last = tensor_floor (position + TENSOR_ONE + axis.support) - 1;
-  span.first = tensor_clamp (span.first, axis.first, axis.last);
-  span.last = tensor_clamp (span.last, span.first, axis.last);
+  span.first = tensor_floor (position + TENSOR_ONE - support);
+  span.last = tensor_floor (position + TENSOR_ONE + support) - 1;
+  span.first = tensor_clamp (span.first, first, last);
+  span.last = tensor_clamp (span.last, span.first, last);
   span.distance = (float) (span.first - tensor_floor (position))
                   - tensor_fraction (position);
   return span;
@@ -218,8 +263,11 @@ tensor_filter (const VkgdrFrame &f, const VkgdrTensorJob &job, int grid, int x,
 {
   const int needed = grid == 0 ? TENSOR_FULL : TENSOR_HALF;
   const VkgdrTensorAxis &h = job.grid[grid].x, &w = job.grid[grid].y;
-  TensorSpan columns = tensor_find_span (h, h.base + x * h.step);
-  TensorSpan rows = tensor_find_span (w, w.base + y * w.step);
+  TensorRows lines = tensor_find_rows (job, grid, y);
+  TensorSpan columns =
+      tensor_find_span (h.support, h.base + x * h.step, h.first, h.last);
+  TensorSpan rows =
+      tensor_find_span (w.support, lines.position, lines.first, lines.last);
   float total = tensor_sum_weights (columns, h.inverse)
                 * tensor_sum_weights (rows, w.inverse);
   float weight_y, weight_x, sum[TENSOR_MAX], s[TENSOR_MAX];
@@ -238,7 +286,7 @@ tensor_filter (const VkgdrFrame &f, const VkgdrTensorJob &job, int grid, int x,
     for (int column = columns.first; column <= columns.last; column++) {
       weight_x = tensor_weigh (
           columns.distance + (float) (column - columns.first), h.inverse);
-      tensor_fetch (f, job, grid, column, row, s);
+      tensor_fetch (f, job, grid, column, tensor_row (job, lines, row), s);
 #pragma unroll
       for (int c = 0; c < TENSOR_MAX; c++)
         if (needed >> c & 1)

@@ -63,6 +63,14 @@ DEFINE_ENUM_TYPE ("GstVkgdrTensorFilter", gst_vkgdr_tensor_filter_get_type,
     { GST_VKGDR_TENSOR_FILTER_AREA, "All samples that the new one covers",
         "area" })
 
+DEFINE_ENUM_TYPE ("GstVkgdrTensorFields", gst_vkgdr_tensor_fields_get_type,
+    { GST_VKGDR_TENSOR_FIELDS_BOTH, "Both fields, in alternate rows", "both" },
+    { GST_VKGDR_TENSOR_FIELDS_TOP, "The top field, for all rows", "top" },
+    { GST_VKGDR_TENSOR_FIELDS_BOTTOM, "The bottom field, for all rows",
+        "bottom" },
+    { GST_VKGDR_TENSOR_FIELDS_FIRST,
+        "The field that was recorded first, for all rows", "first" })
+
 /* --- the structure ------------------------------------------------------- */
 
 /**
@@ -267,6 +275,8 @@ gst_vkgdr_tensor_config_check (
              GST_TYPE_VKGDR_TENSOR_RESIZE, config->resize, "resize", error)
          && check_enum (
              GST_TYPE_VKGDR_TENSOR_FILTER, config->filter, "filter", error)
+         && check_enum (
+             GST_TYPE_VKGDR_TENSOR_FIELDS, config->fields, "fields", error)
          && check_numbers (config, error);
 }
 

@@ -306,7 +306,8 @@ queue_job (GstVkgdrTensorConverter *self, GstVkgdrStream *stream,
   VkgdrFrame frame;
   gboolean ok;
 
-  if (!gst_vkgdr_frame_fill (&frame, self->context, buffer, info, 0, error)
+  if (!gst_vkgdr_frame_fill (&frame, self->context, buffer, info,
+          gst_vkgdr_frame_get_fields (buffer, info), 0, error)
       || !gst_vkgdr_tensor_plan (self->config, &frame, info->chroma_site,
           region, &job, transform, error))
     return FALSE;
