@@ -758,8 +758,9 @@ sincos (float v, float *sine, float *cosine)
   softcuda_sincosf (v, sine, cosine);
 }
 
-/* ---- time, warps and textures ---- */
+/* ---- more functions, time, warps and textures ---- */
 
+#include "softcuda_math.h"
 #include "softcuda_time.h"
 #include "softcuda_warp.h"
 #include "softcuda_texture.h"

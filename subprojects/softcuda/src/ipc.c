@@ -81,18 +81,14 @@ export_locked (const sc_range *range)
   return CUDA_SUCCESS;
 }
 
-/* Finds the allocation that contains the pointer. Only allocations of at least
- * one page can be exported, because they have whole pages. */
+/* Finds the allocation that contains the pointer. It has whole pages. */
 static CUresult
 find_own_locked (CUdeviceptr pointer, const sc_range **range)
 {
   *range = sc_range_find_locked (pointer);
-  if (*range == NULL || (*range)->kind != SC_RANGE_DEVICE)
-    return CUDA_ERROR_INVALID_VALUE;
-  if ((*range)->start % sysconf (_SC_PAGESIZE) != 0
-      || (*range)->size < (size_t) sysconf (_SC_PAGESIZE))
-    return CUDA_ERROR_NOT_SUPPORTED;
-  return CUDA_SUCCESS;
+  return *range != NULL && (*range)->kind == SC_RANGE_DEVICE
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult

@@ -18,7 +18,6 @@
 /* Large enough for tests of 4K video, small enough for a laptop. */
 #define DEFAULT_LIMIT ((size_t) 2 << 30)
 
-#define DEVICE_ALIGNMENT 512
 #define HOST_ALIGNMENT 4096
 #define PITCH_ALIGNMENT 512
 
@@ -76,17 +75,15 @@ allocate_locked (CUcontext context, sc_range_kind kind, size_t size,
   sc_range range = {
     .size = size, .kind = kind, .context = context, .flags = flags
   };
-  size_t page = sysconf (_SC_PAGESIZE);
   size_t alignment = HOST_ALIGNMENT;
   size_t room = size;
   CUresult result;
 
   if (kind == SC_RANGE_DEVICE && size > sc_memory_limit () - used)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  if (kind == SC_RANGE_DEVICE && size < page)
-    alignment = DEVICE_ALIGNMENT;
-  else if (kind == SC_RANGE_DEVICE) {
-    alignment = page; /* whole pages can be given to other processes */
+  if (kind == SC_RANGE_DEVICE) {
+    alignment = sysconf (_SC_PAGESIZE); /* whole pages can be given to other
+                                         * processes */
     room = sc_whole_pages (size);
   }
   if (posix_memalign (pointer, alignment, room) != 0)

@@ -12,6 +12,8 @@
 
 /* More than a page, and not a multiple of pages. */
 #define SIZE 10000
+/* Less than a page. */
+#define SMALL 100
 
 #define LAZY CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 
@@ -147,6 +149,40 @@ TEST (two_processes)
   assert_bytes (pointer, SIZE, 9);
 }
 
+/* As in other processes, the neighbours of a small allocation are not a part
+ * of it. */
+static void
+other_uses_small_memory (CUipcMemHandle handle)
+{
+  CUdeviceptr pointer, start;
+  size_t size;
+
+  ok (cu.cuIpcOpenMemHandle (&pointer, handle, LAZY));
+  assert_bytes (pointer, SMALL, 7);
+  ok (cu.cuMemGetAddressRange (&start, &size, pointer));
+  ck_assert_uint_eq (size, SMALL);
+  ok (cu.cuMemsetD8 (pointer, 9, SMALL));
+  invalid (cu.cuMemsetD8 (pointer, 9, SMALL + 1));
+  ok (cu.cuIpcCloseMemHandle (pointer));
+}
+
+TEST (small_memory)
+{
+  Other other = start_other (other_uses_small_memory);
+  CUdeviceptr before, pointer, after;
+  CUipcMemHandle handle;
+
+  setup_context ();
+  before = new_memory (SMALL, 1);
+  pointer = new_memory (SMALL, 7);
+  after = new_memory (SMALL, 2);
+  ok (cu.cuIpcGetMemHandle (&handle, pointer));
+  run_other (&other, &handle);
+  assert_bytes (pointer, SMALL, 9);
+  assert_bytes (before, SMALL, 1);
+  assert_bytes (after, SMALL, 2);
+}
+
 TEST (handles)
 {
   Other other = start_other (other_is_too_late);
@@ -172,14 +208,12 @@ FIXTURE (setup_context, teardown_context);
 
 TEST (no_handle)
 {
-  CUdeviceptr small = new_memory (512, 0);
   CUipcMemHandle handle;
   void *host;
 
   ok (cu.cuMemHostAlloc (&host, SIZE, 0));
   invalid (cu.cuIpcGetMemHandle (&handle, (uintptr_t) host));
   invalid (cu.cuIpcGetMemHandle (&handle, 4096));
-  fails (cu.cuIpcGetMemHandle (&handle, small), CUDA_ERROR_NOT_SUPPORTED);
 }
 
 /* A call of cuIpcGetMemHandle() in a thread of its own. */
