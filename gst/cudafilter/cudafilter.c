@@ -57,6 +57,7 @@
 #include "cudafilter/caps.h"
 #include "cudafilter/cudafilter.h"
 #include "cudafilter/effects.h"
+#include "cudafilter/geometry.h"
 #include "gstvkgdrelements.h"
 
 GST_DEBUG_CATEGORY (gst_cuda_filter_debug);
@@ -162,37 +163,6 @@ has_tag (const GstMeta *meta, const gchar *tag)
       meta->info->api, g_quark_from_static_string (tag));
 }
 
-/* Lets the meta follow a picture that is turned, mirrored and scaled. */
-static gboolean
-move_meta (GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf,
-    GstVideoMetaTransform *sizes, const GstEffectTurn *turn)
-{
-#if GST_CHECK_VERSION(1, 27, 0)
-  const gint w = sizes->in_info->width, h = sizes->in_info->height;
-  const gint sides[] = { sizes->out_info->width, sizes->out_info->height };
-  const GstVideoRectangle from = { 0, 0, w, h },
-                          to = { 0, 0, sides[0], sides[1] };
-  /* Which axis of the output (0: x, 1: y) the input's x axis and y axis
-   * become. */
-  const gint x = turn && turn->swaps_sides, y = 1 - x;
-  GstVideoMetaTransformMatrix m;
-
-  gst_video_meta_transform_matrix_init (
-      &m, sizes->in_info, &from, sizes->out_info, &to);
-  if (turn) {
-    m.matrix[0][0] = m.matrix[1][1] = 0;
-    m.matrix[x][0] = (turn->reverses_x ? -1.0f : 1.0f) * sides[x] / w;
-    m.matrix[x][2] = turn->reverses_x ? sides[x] : 0;
-    m.matrix[y][1] = (turn->reverses_y ? -1.0f : 1.0f) * sides[y] / h;
-    m.matrix[y][2] = turn->reverses_y ? sides[y] : 0;
-  }
-  return meta->info->transform_func (
-      outbuf, meta, inbuf, gst_video_meta_transform_matrix_get_quark (), &m);
-#else
-  return FALSE;
-#endif
-}
-
 /* Metas with places in the picture, such as GstVideoRegionOfInterestMeta,
  * follow it. Before GStreamer 1.28 they cannot follow a picture that is turned
  * or mirrored, and are dropped. The codes of GstVideoAFDMeta do not depend on
@@ -205,24 +175,58 @@ gst_cuda_filter_transform_meta (
   const GstCudaPair *pair = GST_CUDA_FILTER (trans)->running;
   const GstEffectTurn *turn =
       gst_effect_get_turn (pair->loaded->effect, pair->arguments);
-  const GstVideoInfo *in = gst_vkgdr_video_filter_get_input_info (filter);
-  const GstVideoInfo *out = gst_vkgdr_video_filter_get_output_info (filter);
-  GstVideoMetaTransform sizes = { (GstVideoInfo *) in, (GstVideoInfo *) out };
+  GstCudaGeometry geometry;
 
+  gst_cuda_geometry_init (&geometry,
+      gst_vkgdr_video_filter_get_input_info (filter),
+      gst_vkgdr_video_filter_get_output_info (filter), turn);
   if (!GST_CUDA_FILTER (trans)->is_video
       || has_tag (meta, GST_META_TAG_MEMORY_STR)
-      || (!turn && in->width == out->width && in->height == out->height))
+      || gst_cuda_geometry_is_identity (&geometry))
     return GST_BASE_TRANSFORM_CLASS (gst_cuda_filter_parent_class)
         ->transform_meta (trans, outbuf, meta, inbuf);
   if (!has_tag (meta, GST_META_TAG_VIDEO_SIZE_STR))
     return !turn || !has_tag (meta, GST_META_TAG_VIDEO_ORIENTATION_STR);
   if (!turn && meta->info->api == GST_VIDEO_AFD_META_API_TYPE)
     return TRUE;
-  if (meta->info->transform_func
-      && !move_meta (outbuf, meta, inbuf, &sizes, turn) && !turn)
-    meta->info->transform_func (outbuf, meta, inbuf,
-        gst_video_meta_transform_scale_get_quark (), &sizes);
+  gst_cuda_geometry_move_meta (&geometry, outbuf, meta, inbuf);
   return FALSE;
+}
+
+/* --- events with places --------------------------------------------------- */
+
+static gboolean
+get_info (GstPad *pad, GstVideoInfo *info)
+{
+  GstCaps *caps = gst_pad_get_current_caps (pad);
+  gboolean ok = caps && gst_vkgdr_caps_get_video_info (caps, info);
+
+  gst_clear_caps (&caps);
+  return ok;
+}
+
+/* Called in any thread. The answer to a mouse is about the picture that the
+ * user sees. */
+static gboolean
+gst_cuda_filter_src_event (GstBaseTransform *trans, GstEvent *event)
+{
+  GstCudaFilter *self = GST_CUDA_FILTER (trans);
+  const GstEffectTurn *turn = NULL;
+  GstCudaGeometry geometry;
+  GstVideoInfo in, out;
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION
+      && get_info (trans->sinkpad, &in) && get_info (trans->srcpad, &out)) {
+    GST_OBJECT_LOCK (self);
+    if (self->running)
+      turn = gst_effect_get_turn (
+          self->running->loaded->effect, self->running->arguments);
+    GST_OBJECT_UNLOCK (self);
+    gst_cuda_geometry_init (&geometry, &in, &out, turn);
+    event = gst_cuda_geometry_move_event (&geometry, event);
+  }
+  return GST_BASE_TRANSFORM_CLASS (gst_cuda_filter_parent_class)
+      ->src_event (trans, event);
 }
 
 /* --- GObject ------------------------------------------------------------- */
@@ -265,6 +269,7 @@ gst_cuda_filter_class_init (GstCudaFilterClass *klass)
   gst_cuda_filter_init_negotiation (klass);
   GST_BASE_TRANSFORM_CLASS (klass)->transform_meta =
       gst_cuda_filter_transform_meta;
+  GST_BASE_TRANSFORM_CLASS (klass)->src_event = gst_cuda_filter_src_event;
   GST_VKGDR_FILTER_CLASS (klass)->filter = gst_cuda_filter_filter;
   filter_class->filter_frame = gst_cuda_filter_filter_frame;
 }

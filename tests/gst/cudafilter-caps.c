@@ -335,3 +335,55 @@ TEST (metas)
                  || gst_buffer_get_meta (buffer, GST_VIDEO_AFD_META_API_TYPE));
   }
 }
+
+/* Where the point (10, 20) of the output of these elements is in their input of
+ * 64x48, as videoscale and videoflip give it. */
+static const struct {
+  const gchar *elements;
+  gdouble x, y;
+} points[] = {
+  { "cudafilter kernel=invert", 10, 20 },
+  { "cudafilter kernel=convert output-caps=video/x-raw,width=32,height=96", 20,
+      10 },
+  { FLIP ("1"), 20, 38 },
+  { FLIP ("2"), 54, 28 },
+  { FLIP ("3"), 44, 10 },
+  { FLIP ("4"), 54, 20 },
+  { FLIP ("5"), 10, 28 },
+  { FLIP ("6"), 20, 10 },
+  { FLIP ("7"), 44, 38 },
+  { CROP ("left=30 top=10 ! cudafilter kernel=invert"), 40, 30 },
+  { "videoscale ! video/x-raw,width=32,height=96 ! vkgdrupload", 20, 10 },
+};
+
+/* What a user points at is the same place for the elements before. */
+TEST (navigation)
+{
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (points); i++) {
+    const gchar *up =
+        strstr (points[i].elements, "vkgdrupload") ? "identity" : "vkgdrupload";
+    g_autofree gchar *elements =
+        g_strdup_printf ("%s ! %s ! vkgdrdownload", up, points[i].elements);
+    g_autoptr (GstHarness) h = gst_harness_new_parse (elements);
+    g_autoptr (GstEvent) event = NULL;
+    gdouble x = 10, y = 20;
+
+    gst_harness_set_src_caps_str (
+        h, "video/x-raw,format=RGBA,width=64,height=48,framerate=1/1");
+    gst_buffer_unref (gst_harness_push_and_pull (h, make_buffer ()));
+    while ((event = gst_harness_try_pull_upstream_event (h)))
+      gst_clear_event (&event);
+    gst_harness_push_upstream_event (
+        h, gst_event_new_navigation (gst_structure_new (
+               "application/x-gst-navigation", "event", G_TYPE_STRING,
+               "mouse-move", "button", G_TYPE_INT, 0, "pointer_x",
+               G_TYPE_DOUBLE, x, "pointer_y", G_TYPE_DOUBLE, y, NULL)));
+    event = gst_harness_pull_upstream_event (h);
+    fail_unless (gst_structure_get (gst_event_get_structure (event),
+        "pointer_x", G_TYPE_DOUBLE, &x, "pointer_y", G_TYPE_DOUBLE, &y, NULL));
+    fail_unless (x == points[i].x && y == points[i].y, "%s: %g, %g",
+        points[i].elements, x, y);
+  }
+}
