@@ -208,6 +208,44 @@ convert (const GstCudaRules *rules, const GstCaps *caps)
   return result;
 }
 
+static gboolean
+allows_progressive (const GstStructure *structure)
+{
+  GstStructure *wanted = gst_structure_new (gst_structure_get_name (structure),
+      "interlace-mode", G_TYPE_STRING, "progressive", NULL);
+  gboolean allows = gst_structure_can_intersect (structure, wanted);
+
+  gst_structure_free (wanted);
+  return allows;
+}
+
+static gboolean
+convert_fields (
+    GstCapsFeatures *features, GstStructure *structure, gpointer direction)
+{
+  GstStructure *modes;
+
+  /* A buffer of "alternate" has one field, which is a picture already. */
+  if (!gst_structure_has_field (structure, "interlace-mode")
+      || gst_caps_features_contains (
+          features, GST_CAPS_FEATURE_FORMAT_INTERLACED))
+    return TRUE;
+  gst_structure_remove_field (structure, "field-order");
+  if (GPOINTER_TO_INT (direction) == GST_PAD_SINK) {
+    gst_structure_set (
+        structure, "interlace-mode", G_TYPE_STRING, "progressive", NULL);
+    return TRUE;
+  }
+  if (!allows_progressive (structure))
+    return FALSE;
+  modes = gst_structure_from_string (
+      "m,interlace-mode=(string){progressive,interleaved,mixed}", NULL);
+  gst_structure_set_value (structure, "interlace-mode",
+      gst_structure_get_value (modes, "interlace-mode"));
+  gst_structure_free (modes);
+  return TRUE;
+}
+
 /* If downstream accepts rules->output, every input that the kernel accepts is
  * possible. Whether it can be converted to this output is checked when its caps
  * arrive. If rules->output restricted the input, the source would choose a
@@ -218,8 +256,16 @@ gst_cuda_caps_transform (
 {
   GstCaps *all, *output;
 
-  if (!rules->output)
-    return convert (rules, caps);
+  if (!rules->output) {
+    all = convert (rules, caps);
+    if ((rules->converts & GST_EFFECT_CONVERTS_FIELDS)
+        && !gst_caps_is_any (all)) {
+      all = gst_caps_make_writable (all);
+      gst_caps_filter_and_map_in_place (
+          all, convert_fields, GINT_TO_POINTER (direction));
+    }
+    return all;
+  }
   output = get_output (rules);
   if (direction == GST_PAD_SINK) {
     all = convert (rules, caps);

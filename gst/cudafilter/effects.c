@@ -23,7 +23,7 @@ static const GstEffect effects[] = {
   { "blur", "Binomial filter of 5x5 samples", NULL, FALSE,
       GST_EFFECT_CONVERTS_NOTHING, .runs_on_fields = TRUE },
   { "bob", "Deinterlaces: a picture of one field (0 top, 1 bottom)",
-      "params,field=(int)0", TRUE, GST_EFFECT_CONVERTS_NOTHING },
+      "params,field=(int)0", TRUE, GST_EFFECT_CONVERTS_FIELDS },
   { "boxblur", "Mean of a square of samples (radius, 0 to 16)",
       "params,radius=(int)2", FALSE, GST_EFFECT_CONVERTS_NOTHING,
       .runs_on_fields = TRUE },

@@ -542,6 +542,16 @@ class Effects(KernelTestCase):
         self.assert_planes(
             Picture(to_info).read(found, layout_of(to_info, False)), expected, 0)
 
+    def test_caps_of_fields(self) -> None:
+        """A picture that bob makes is progressive, and its caps say so."""
+        for mode in ("progressive", "interleaved", "mixed"):
+            info = info_of(f"I420,interlace-mode={mode}", 16, 8)
+            (sample,) = play(
+                f'appsrc name=src format=time caps="{info.to_caps().to_string()}" ! vkgdrupload ! '
+                "cudafilter kernel=bob ! vkgdrdownload ! appsink name=sink",
+                [Gst.Buffer.new_wrapped(bytes(info.size))], self.context)
+            self.assertEqual(sample.get_caps()[0]["interlace-mode"], "progressive", mode)
+
     def test_caps(self) -> None:
         """The caps of the output say the same about colours and the display as videoconvert's."""
         def said(elements: str, format: str, to_format: str) -> Tuple[Any, ...]:
