@@ -27,6 +27,10 @@ static const GstEffect effects[] = {
   { "boxblur", "Mean of a square of samples (radius, 0 to 16)",
       "params,radius=(int)2", FALSE, GST_EFFECT_CONVERTS_NOTHING,
       .runs_on_fields = TRUE },
+  { "boxes",
+      "Draws the boxes of detected objects (border in pixels, fill 0 to 1)",
+      "params,border=(int)2,fill=(float)0.0", TRUE,
+      GST_EFFECT_CONVERTS_FORMAT },
   { "chromakey",
       "Makes pixels of a colour (red, green, blue) transparent, or replaces "
       "them with a background",

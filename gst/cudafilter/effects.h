@@ -23,7 +23,8 @@ typedef enum {
   GST_EFFECT_CONVERTS_NOTHING = 0,
   GST_EFFECT_CONVERTS_FORMAT = 1 << 0,
   GST_EFFECT_CONVERTS_SIZE = 1 << 1,
-  GST_EFFECT_CONVERTS_FIELDS = 1 << 2 /* interlaced frames to progressive ones */
+  GST_EFFECT_CONVERTS_FIELDS = 1
+                               << 2 /* interlaced frames to progressive ones */
 } GstEffectConverts;
 
 /* How a picture is turned or mirrored: its columns and its rows may be in the

@@ -75,7 +75,25 @@
  * instead: the frames that it gets have only the lines of this field, and it
  * works on progressive and on interlaced video alike.
  *
- * Further arguments: the arguments after the two frames are the fields of the
+ * Detected objects: if the third parameter of a kernel is a VkgdrBoxes, it gets
+ * the boxes that a detector has attached to the input buffer:
+ *
+ * |[<!-- language="C" -->
+ * __global__ void
+ * blank (VkgdrFrame in, VkgdrFrame out, VkgdrBoxes boxes)
+ * {
+ *   vkgdr_shade (in, out, blockIdx.x * blockDim.x + threadIdx.x,
+ *       blockIdx.y * blockDim.y + threadIdx.y,
+ *       [&](VkgdrRgba &rgba, int x, int y) {
+ *         for (int i = 0; i < boxes.n; i++)
+ *           if (boxes.box[i].label == VKGDR_LABEL ("person")
+ *               && vkgdr_is_inside (boxes.box[i], x, y))
+ *             rgba.r = rgba.g = rgba.b = 0.0f;
+ *       });
+ * }
+ * ]|
+ *
+ * Further arguments: the arguments after these are the fields of the
  * property `params` of cudafilter, in the same order. Each must have the size
  * of the kernel's parameter:
  *
@@ -85,7 +103,9 @@
  * |                        | that hold the value                              |
  * | int64, uint64          | long long, unsigned long long, a device pointer  |
  * | boolean                | bool, int                                        |
- * | float, double          | float, double: as the kernel declares it |
+ * | float, double          | float, double: as the kernel declares it | |
+ * GBytes                 | a structure or an array in a structure, with      |
+ * |                        | exactly these bytes |
  *
  * The driver knows the size of a parameter, but not its type: if 2 is given for
  * a float, the kernel gets the bits of the integer. Write 2.0 or (float)2.
@@ -280,7 +300,72 @@ typedef struct VkgdrSamples {
   long long time;
 } VkgdrSamples;
 
+#define VKGDR_MAX_BOXES 128
+
+/**
+ * VkgdrBox: where a detected object is
+ * @x: the left side in pixels of the input, from the left side of the picture
+ * @y: the upper side
+ * @width: the width in pixels
+ * @height: the height
+ * @score: how certain the detector is, 0 to 1; 1 if it does not say
+ * @label: what the object is: VKGDR_LABEL() of the name, 0 if it has none
+ *
+ * A part of a box may be outside of the picture.
+ */
+typedef struct VkgdrBox {
+  float x;
+  float y;
+  float width;
+  float height;
+  float score;
+  unsigned int label;
+} VkgdrBox;
+
+/**
+ * VkgdrBoxes: the detected objects of a frame
+ * @n: number of boxes in @box
+ * @total: number of boxes that the frame has; those with the lowest scores are
+ *   left out if these are more than VKGDR_MAX_BOXES
+ * @box: the boxes, that with the highest score first
+ *
+ * They are the object detections of GStreamer's analytics library or, if the
+ * buffer has none, or the library was not there when this project was built,
+ * each GstVideoRegionOfInterestMeta. Boxes of which nothing is in the picture
+ * are left out.
+ */
+typedef struct VkgdrBoxes {
+  int n;
+  int total;
+  VkgdrBox box[VKGDR_MAX_BOXES];
+} VkgdrBoxes;
+
 #ifdef __CUDACC__
+
+__device__ constexpr unsigned int
+vkgdr_label (const char *name, unsigned int hash = 2166136261u)
+{
+  return *name ? vkgdr_label (name + 1,
+             (hash ^ (unsigned int) (unsigned char) *name) * 16777619u)
+               : hash;
+}
+
+/**
+ * VKGDR_LABEL: the VkgdrBox.label of objects with a name. It is the hash FNV-1a
+ * of its bytes, which the compiler computes, so it may be the label of a switch
+ */
+#define VKGDR_LABEL(name) (vkgdr_label (name))
+
+/**
+ * vkgdr_is_inside: whether the middle of pixel (x, y) is inside a box
+ */
+__device__ inline bool
+vkgdr_is_inside (const VkgdrBox &box, int x, int y)
+{
+  float u = (float) x + 0.5f - box.x, v = (float) y + 0.5f - box.y;
+
+  return u >= 0.0f && v >= 0.0f && u < box.width && v < box.height;
+}
 
 /**
  * vkgdr_clamp: the nearest coordinate to v that is inside a frame of that size

@@ -55,8 +55,9 @@ class Cudafilter(launch.Case):
 
     def test_commands(self):
         blocks = read_blocks("cudafilter.md")
-        with open(self.path("mirror.cu"), "w", encoding="utf-8") as file:
-            file.writelines(text for _, text in blocks if "mirror (VkgdrFrame" in text)
+        for name, entry in ("mirror.cu", "mirror"), ("blur-faces.cu", "blur_faces"):
+            with open(self.path(name), "w", encoding="utf-8") as file:
+                file.writelines(text for _, text in blocks if f"{entry} (VkgdrFrame" in text)
         commands = [text for language, text in blocks if language == "sh"
                     and not any(word in text for word in NOT_HERE)]
         self.assertGreater(len(commands), 10)

@@ -11,6 +11,7 @@ import functools
 import itertools
 import os
 import re
+import unittest
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from gst_support import (
@@ -44,7 +45,7 @@ SCALED = (
 INTERLACED = ",interlace-mode=interleaved"
 BINOMIAL = (1, 4, 6, 4, 1)
 QUARTER_TURNS = (1, 3, 6, 7)
-CONVERTING = ("balance", "chromakey", "colormatrix", "convert", "gamma", "sepia")
+CONVERTING = ("balance", "boxes", "chromakey", "colormatrix", "convert", "gamma", "sepia")
 
 
 @functools.lru_cache(None)
@@ -202,6 +203,9 @@ class Colours:
             return np.array((*self.colours[:3], self.colours[3] * share))
         return background + share * (self.colours[:3] - background)
 
+    def boxes(self, border: int, fill: float) -> np.ndarray:
+        return self.colours[:3]  # without boxes
+
     def convert(self, method: int) -> np.ndarray:
         sizes = self.p.info.height, self.p.info.width
         places = [(np.arange(to) + 0.5) * size / to
@@ -249,6 +253,7 @@ EFFECTS = (
     Effect("blur", in_place=False),
     *(Effect("bob", dict(field=field)) for field in (0, 1)),
     *(Effect("boxblur", dict(radius=radius), in_place=False) for radius in (0, 16)),
+    Effect("boxes", dict(border=2, fill=0.5), 1),
     Effect("chromakey", {
         "red": 0.1, "green": 0.9, "blue": 0.2, "tolerance": 0.3, "softness": 0.2,
         "background-red": 0.8, "background-green": 0.5, "background-blue": 0.1}, 1),
@@ -334,6 +339,60 @@ class KernelTestCase(DeviceTestCase):
         for start, end, stride in zip(layout.offsets, ends, layout.strides):
             np.testing.assert_array_equal(*(
                 data[start:end].reshape(-1, stride)[:, -ROW:] for data in (after, before)))
+
+
+class Box(NamedTuple):
+    """A region of interest."""
+
+    name: str
+    x: int
+    y: int
+    width: int
+    height: int
+    score: Optional[float] = None
+
+    @property
+    def label(self) -> int:
+        value = 2166136261
+        for byte in self.name.encode():
+            value = (value ^ byte) * 16777619 % 2**32
+        return value
+
+    def add_to(self, buffer: Gst.Buffer) -> None:
+        meta = GstVideo.buffer_add_video_region_of_interest_meta(
+            buffer, self.name, self.x, self.y, self.width, self.height)
+        if self.score is not None:
+            meta.add_param(Gst.Structure.from_string(f"d,confidence=(double){self.score}")[0])
+
+    def draw(self, colours: np.ndarray, border: int, fill: float) -> None:
+        degrees = self.label % 360
+        hue = [*(np.clip(2 - min(abs(degrees - at), 360 - abs(degrees - at)) / 60, 0, 1)
+                 for at in (0, 120, 240)), 1]
+        rows, columns = (np.arange(size) for size in colours.shape[1:])
+        depth = np.minimum(*np.broadcast_arrays(
+            np.minimum(rows - self.y, self.y + self.height - 1 - rows)[:, None],
+            np.minimum(columns - self.x, self.x + self.width - 1 - columns)))
+        share = np.where(depth < 0, 0, np.where(depth < border, 1, fill))
+        colours += share * (np.array(hue)[:, None, None] - colours)
+
+
+class Detection(Box):
+    """An object detection of GStreamer's analytics library."""
+
+    def add_to(self, buffer: Gst.Buffer) -> None:
+        from gi.repository import GstAnalytics
+
+        meta = (GstAnalytics.buffer_get_analytics_relation_meta(buffer)
+                or GstAnalytics.buffer_add_analytics_relation_meta(buffer))
+        meta.add_od_mtd(
+            GLib.quark_from_string(self.name), self.x, self.y, self.width, self.height, self.score)
+
+
+BOXES = (
+    Box("person", 3, 2, 20, 15), Box("face", 8, 4, 6, 6), Box("car", 30, 18, 100, 100),
+    Box("face", 0, 20, 3, 2), Box("", 39, 25, 1, 1), Box("hidden", 40, 0, 5, 5),
+    Box("person", 5, 5, 0, 4),
+)
 
 
 class Effects(KernelTestCase):
@@ -552,6 +611,141 @@ class Effects(KernelTestCase):
                 [Gst.Buffer.new_wrapped(bytes(info.size))], self.context)
             self.assertEqual(sample.get_caps()[0]["interlace-mode"], "progressive", mode)
 
+    def check_boxes(self, format: str, boxes: Sequence[Box]) -> None:
+        """In place."""
+        info, border, fill = info_of(format, 40, 26), 2, 0.25
+        layout = layout_of(info, True)
+        source, data = self.new_frame(info, layout)
+        for box in boxes:
+            box.add_to(source)
+        p = Picture(info).read(data, layout)
+        with self.subTest(format=format, boxes=len(boxes)):
+            after = self.launch(
+                "boxes", source, info, source, info,
+                params=Effect("boxes", dict(border=border, fill=fill)).structure)
+            colours = p.colours()
+            for box in reversed(boxes):
+                box.draw(colours, border, fill)
+            self.assert_planes(
+                Picture(info).read(after, layout), Picture(info).paint(colours).planes, 1)
+            self.assert_padding(layout, after, data)
+
+    def test_boxes(self) -> None:
+        """Partly and wholly outside of the picture, too; the first one is on top."""
+        for format, boxes in itertools.product(FORMATS, (BOXES, BOXES[3:4], ())):
+            self.check_boxes(format, boxes)
+            self.check_boxes_elsewhere(format, boxes)
+
+    def check_boxes_elsewhere(self, format: str, boxes: Sequence[Box]) -> None:
+        """In another buffer of another format."""
+        info, to_info = info_of(format, 40, 26), info_of("RGBA", 40, 26)
+        source, data = self.new_frame(info, layout_of(info, False))
+        target, _ = self.new_frame(to_info, layout_of(to_info, False))
+        for box in boxes:
+            box.add_to(source)
+        after = self.launch(
+            "boxes", source, info, target, to_info,
+            params=Effect("boxes", dict(border=1, fill=0.0)).structure)
+        colours = Picture(info).read(data, layout_of(info, False)).colours()
+        for box in reversed(boxes):
+            box.draw(colours, 1, 0)
+        with self.subTest(format=format, boxes=len(boxes)):
+            self.assert_planes(
+                Picture(to_info).read(after, layout_of(to_info, False)),
+                Picture(to_info).paint(colours).planes, 1)
+
+    def test_boxes_of_interlaced_frames(self) -> None:
+        """A kernel for each field gets the lines of the field."""
+        boxes = self.list_boxes("list_fields", "interlaced", *BOXES[:2])
+        np.testing.assert_array_equal(
+            boxes["place"][:2], [(3, 1, 20, 7.5), (8, 2, 6, 3)])
+
+    def list_boxes(self, kernel: str, mode: str, *boxes: Box) -> Any:
+        """The VkgdrBoxes that a kernel gets, as an array."""
+        source = self.new_buffer(bytes(40 * 26))
+        for box in boxes:
+            box.add_to(source)
+        mode = INTERLACED if mode == "interlaced" else ""
+        found = self.launch(
+            kernel, source, info_of("GRAY8" + mode, 40, 26), self.new_buffer(bytes(64 * 64)),
+            info_of("GRAY8" + mode, 64, 64))
+        self.n, self.total = found[:8].view("<i4")
+        return found[8 : 8 + 128 * 24].view(
+            [("place", "<f4", 4), ("score", "<f4"), ("label", "<u4")])
+
+    def test_kernels_get_boxes(self) -> None:
+        """In pixels of the input, the best ones first, and without those outside."""
+        found = self.list_boxes("list", "progressive", *BOXES)
+        self.assertEqual((self.n, self.total), (5, 5))
+        for box, values in zip(BOXES, found[:5]):
+            self.assertEqual(list(values["place"]), list(box[1:5]))
+            self.assertEqual((values["score"], values["label"]), (1, box.label))
+        self.list_boxes("list", "progressive")
+        self.assertEqual((self.n, self.total), (0, 0))
+        many = [Box(f"box{i}", i % 40, i % 26, 1, 1, (37 * i % 200) / 200) for i in range(200)]
+        found = self.list_boxes("list", "progressive", *many)
+        self.assertEqual((self.n, self.total), (128, 200))
+        best = sorted(many, key=lambda box: -(box.score or 0))[:128]
+        np.testing.assert_array_equal(found["label"], [box.label for box in best])
+        np.testing.assert_allclose(found["score"], [box.score for box in best])
+
+    @unittest.skipIf(Gst.version() < (1, 26), "needs the analytics library of GStreamer 1.26")
+    def test_kernels_get_detections(self) -> None:
+        """They come before regions of interest."""
+        found = self.list_boxes(
+            "list", "progressive", Box("car", 1, 1, 5, 5), Detection("person", 5, 6, 7, 8, 0.25),
+            Detection("face", -2, 1, 7, 8, 0.75), Detection("car", 50, 1, 7, 8, 0.95))
+        self.assertEqual((self.n, self.total), (2, 2))
+        np.testing.assert_array_equal(found["place"][:2], [(-2, 1, 7, 8), (5, 6, 7, 8)])
+        np.testing.assert_array_equal(found["score"][:2], [0.75, 0.25])
+        self.assertEqual(
+            list(found["label"][:2]), [Box(name, 0, 0, 0, 0).label for name in ("face", "person")])
+
+    def test_labels_in_kernels(self) -> None:
+        """VKGDR_LABEL() is a constant, and the label of a box of this name."""
+        for number, name in enumerate(("", "person", "face"), 1):
+            found = self.list_boxes("label", "progressive", Box(name, 1, 1, 9, 9))
+            self.assertEqual(found.view("u1")[0], number)
+
+    def test_boxes_of_a_crop(self) -> None:
+        """Boxes follow the picture."""
+        info, part = info_of("RGBA", 40, 26), info_of("RGBA", 36, 24)
+        data = self.random.integers(0, 256, info.size, "u1")
+
+        def run(elements: str, info: GstVideo.VideoInfo, data: bytes, box: Box) -> bytes:
+            buffer = Gst.Buffer.new_wrapped(data)
+            box.add_to(buffer)
+            return self.run_buffer(
+                f"vkgdrupload ! {elements} cudafilter kernel=boxes ! vkgdrdownload",
+                info.to_caps(), buffer)
+
+        cropped = data.reshape(26, 40, 4)[2:, 4:].tobytes()
+        self.assertEqual(
+            run("videocrop left=4 top=2 !", info, data.tobytes(), Box("face", 10, 8, 12, 10)),
+            run("", part, cropped, Box("face", 6, 6, 12, 10)))
+
+    def test_params_of_bytes(self) -> None:
+        """A GBytes is a parameter of its size."""
+        info = info_of("GRAY8", 16, 4)
+        table = self.random.integers(0, 256, 256, "u1")
+        data = self.random.integers(0, 256, info.size, "u1")
+        params = Gst.Structure.new_empty("params")
+        params.set_value("table", GLib.Bytes.new(table.tobytes()))
+        params.set_value("offset", 3)
+        found = self.launch(
+            "look_up", self.new_buffer(data.tobytes()), info, self.new_buffer(bytes(info.size)),
+            info, params=params)
+        expected = table[data] ^ 3
+        np.testing.assert_array_equal(found[: info.size], expected)
+        for bad in (b"", bytes(255), bytes(257)):
+            params.set_value("table", GLib.Bytes.new(bad))
+            self.assert_raise((GLib.Error, "table", self.kernel("look_up").check_params, params))
+        pipeline = Gst.parse_launch("cudafilter name=filter")
+        params.set_value("table", GLib.Bytes.new(table.tobytes()))
+        pipeline.set_property("params", params)
+        self.assertEqual(
+            pipeline.get_property("params").get_value("table").get_data(), table.tobytes())
+
     def test_caps(self) -> None:
         """The caps of the output say the same about colours and the display as videoconvert's."""
         def said(elements: str, format: str, to_format: str) -> Tuple[Any, ...]:
@@ -604,7 +798,37 @@ class Effects(KernelTestCase):
 
 PLACE = ("int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y "
          "+ threadIdx.y;")
+LIST = """
+        __global__ void %s (VkgdrFrame in, VkgdrFrame out, VkgdrBoxes boxes)
+        {
+          if (blockIdx.x + blockIdx.y + threadIdx.x + threadIdx.y == 0
+              && in.fields != VKGDR_BOTTOM)
+            *(VkgdrBoxes *) out.plane[0].data = boxes;
+        }"""
 SOURCES = {
+    "list": LIST % "list",
+    "list_fields": "\n#pragma vkgdr fields\n" + LIST % "list_fields",
+    "label": """
+        __global__ void label (VkgdrFrame in, VkgdrFrame out, VkgdrBoxes boxes)
+        {
+          unsigned char *result = out.plane[0].data + 8;
+
+          if (blockIdx.x + blockIdx.y + threadIdx.x + threadIdx.y > 0)
+            return;
+          switch (boxes.box[0].label) {
+          case VKGDR_LABEL (""): *result = 1; break;
+          case VKGDR_LABEL ("person"): *result = 2; break;
+          case VKGDR_LABEL ("face"): *result = 3; break;
+          }
+        }""",
+    "look_up": """
+        struct Table { unsigned char value[256]; };
+        __global__ void look_up (VkgdrFrame in, VkgdrFrame out, Table table, int key)
+        {
+          %s
+          if (x < out.width && y < out.height)
+            vkgdr_put (out, 0, x, y, table.value[vkgdr_get (in, 0, x, y)] ^ key);
+        }""" % PLACE,
     # Writes all samples of a frame as 16-bit numbers, with the bits at the top.
     "unpack": """
         __global__ void unpack (VkgdrFrame in, VkgdrFrame out)

@@ -85,6 +85,9 @@ kernel_set_buffer_size (GstVkgdrKernel *self, GError **error)
     second = kernel_get_size (self, 1);
   }
   self->buffer_size = first;
+  self->takes_boxes =
+      first == sizeof (VkgdrFrame) && function->sizes->len > KERNEL_N_BUFFERS
+      && kernel_get_size (self, KERNEL_N_BUFFERS) == sizeof (VkgdrBoxes);
   if (first == second
       && (first == sizeof (VkgdrFrame) || first == sizeof (VkgdrSamples)))
     return TRUE;

@@ -20,8 +20,9 @@ struct _GstVkgdrKernel {
 
   GstVkgdrFunction *function; /* NULL until a constructor has succeeded */
   GstVkgdrShape shape;        /* as set by the user, or by the source */
-  gsize buffer_size; /* of the structure that the kernel takes, VkgdrFrame or
-                      * VkgdrSamples; 0 if unknown */
+  gsize buffer_size;    /* of the structure that the kernel takes, VkgdrFrame or
+                         * VkgdrSamples; 0 if unknown */
+  gboolean takes_boxes; /* the parameter after the buffers is VkgdrBoxes */
   gboolean may_run_in_place;
   gboolean runs_on_fields;
 };

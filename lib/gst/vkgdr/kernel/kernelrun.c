@@ -7,6 +7,7 @@
  */
 
 #include "kernel/kernel.h"
+#include "kernel/boxes.h"
 #include "kernel/frame.h"
 #include "kernel/params.h"
 #include "kernel/samples.h"
@@ -21,15 +22,23 @@
 
 /* --- parameters ---------------------------------------------------------- */
 
-/* Returns the sizes of the parameters after the buffers, or NULL if they are
- * unknown. */
+/* The number of parameters that are not fields of params. */
+static guint
+kernel_count_own (GstVkgdrKernel *self)
+{
+  return KERNEL_N_BUFFERS + (self->takes_boxes ? 1 : 0);
+}
+
+/* Returns the sizes of the parameters that are fields of params, or NULL if
+ * they are unknown. */
 static const gsize *
 kernel_get_param_sizes (GstVkgdrKernel *self, guint *n_params)
 {
   GArray *sizes = self->function->sizes;
+  guint own = kernel_count_own (self);
 
-  *n_params = sizes ? sizes->len - KERNEL_N_BUFFERS : 0;
-  return sizes ? &g_array_index (sizes, gsize, KERNEL_N_BUFFERS) : NULL;
+  *n_params = sizes ? sizes->len - own : 0;
+  return sizes ? &g_array_index (sizes, gsize, own) : NULL;
 }
 
 /* Returns the bytes that the arguments for @params need. If the sizes of the
@@ -45,13 +54,13 @@ kernel_measure_params (GstVkgdrKernel *self, const GstStructure *params)
 
 static gboolean
 kernel_pack_params (GstVkgdrKernel *self, const GstStructure *params,
-    guint8 *slots, GError **error)
+    guint8 *slots, void **arguments, GError **error)
 {
   guint n_sizes;
   const gsize *sizes = kernel_get_param_sizes (self, &n_sizes);
 
   return gst_vkgdr_params_pack (
-      params, self->function->entry, sizes, n_sizes, slots, error);
+      params, self->function->entry, sizes, n_sizes, slots, arguments, error);
 }
 
 /**
@@ -61,10 +70,10 @@ kernel_pack_params (GstVkgdrKernel *self, const GstStructure *params,
  * @error: return location for a #GError
  *
  * Checks the number, types and sizes of the fields of @params. They are the
- * further arguments of the kernel, in their order; their names are only used in
- * messages. vkgdr/kernel.h has a table of the types that fit each parameter.
- * The driver knows the sizes of parameters, but not their types, so an integer
- * of the same size as a float is not detected as an error.
+ * further arguments of the kernel, after a `VkgdrBoxes`, in their order; their
+ * names are only used in messages. vkgdr/kernel.h has a table of the types that
+ * fit each parameter. The driver knows the sizes of parameters, but not their
+ * types, so an integer of the same size as a float is not detected as an error.
  *
  * Returns: %TRUE if the kernel can be run with them, otherwise %FALSE with
  *   @error set to %GST_VKGDR_ERROR_ARGUMENT
@@ -75,13 +84,17 @@ gboolean
 gst_vkgdr_kernel_check_params (
     GstVkgdrKernel *kernel, const GstStructure *params, GError **error)
 {
+  void **arguments;
   guint8 *slots;
   gboolean ok;
 
   g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
 
   slots = g_malloc (kernel_measure_params (kernel, params));
-  ok = kernel_pack_params (kernel, params, slots, error);
+  arguments =
+      g_new (void *, 1 + (params ? gst_structure_n_fields (params) : 0));
+  ok = kernel_pack_params (kernel, params, slots, arguments, error);
+  g_free (arguments);
   g_free (slots);
   return ok;
 }
@@ -95,27 +108,27 @@ gst_vkgdr_kernel_check_params (
  */
 static gboolean
 kernel_launch (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
-    gpointer out, const GstStructure *params, const GstVkgdrShape *shape,
-    GError **error)
+    gpointer out, VkgdrBoxes *boxes, const GstStructure *params,
+    const GstVkgdrShape *shape, GError **error)
 {
   const guint grid[3] = { shape->grid_x, shape->grid_y, 1 };
   const guint block[3] = { shape->block_x, shape->block_y, 1 };
   guint8 few_slots[KERNEL_FEW_PARAMS * GST_VKGDR_PARAMS_SLOT_SIZE];
-  void *few_arguments[KERNEL_N_BUFFERS + KERNEL_FEW_PARAMS];
+  void *few_arguments[KERNEL_N_BUFFERS + 1 + KERNEL_FEW_PARAMS];
+  guint own = kernel_count_own (self);
   gsize n_slots = params ? gst_structure_n_fields (params) : 0, i;
   gsize n = n_slots + (self->function->sizes ? 0 : KERNEL_MAX_PARAM_BYTES);
   gboolean is_few = n <= KERNEL_FEW_PARAMS, ok;
   guint8 *slots =
       is_few ? few_slots : g_malloc0 (kernel_measure_params (self, params));
-  void **arguments =
-      is_few ? few_arguments : g_new (void *, KERNEL_N_BUFFERS + n);
+  void **arguments = is_few ? few_arguments : g_new (void *, own + n);
 
   arguments[0] = in;
   arguments[1] = out;
+  arguments[KERNEL_N_BUFFERS] = boxes;
   for (i = 0; i < n; i++)
-    arguments[KERNEL_N_BUFFERS + i] =
-        slots + MIN (i, n_slots) * GST_VKGDR_PARAMS_SLOT_SIZE;
-  ok = kernel_pack_params (self, params, slots, error)
+    arguments[own + i] = slots + MIN (i, n_slots) * GST_VKGDR_PARAMS_SLOT_SIZE;
+  ok = kernel_pack_params (self, params, slots, arguments + own, error)
        && gst_vkgdr_function_launch_raw (
            self->function, stream, grid, block, 0, arguments, NULL, error);
   if (!is_few) {
@@ -156,28 +169,34 @@ kernel_fill_output (GstVkgdrKernel *self, const VkgdrFrame *in,
 
 static gboolean
 kernel_launch_frames (GstVkgdrKernel *self, GstVkgdrStream *stream,
-    VkgdrFrame *in, VkgdrFrame *out, const GstStructure *params, GError **error)
+    VkgdrFrame *in, VkgdrFrame *out, VkgdrBoxes *boxes,
+    const GstStructure *params, GError **error)
 {
   GstVkgdrShape shape;
 
   return gst_vkgdr_shape_choose (self->function, &self->shape, out->width,
              out->height, &shape, error)
-         && kernel_launch (self, stream, in, out, params, &shape, error);
+         && kernel_launch (self, stream, in, out, boxes, params, &shape, error);
 }
 
 static gboolean
 kernel_launch_fields (GstVkgdrKernel *self, GstVkgdrStream *stream,
-    const VkgdrFrame *in, const VkgdrFrame *out, const GstStructure *params,
-    GError **error)
+    const VkgdrFrame *in, const VkgdrFrame *out, VkgdrBoxes *boxes,
+    const GstStructure *params, GError **error)
 {
+  gint i, n = self->takes_boxes ? boxes->n : 0;
   gint field, last = out->height > 1 ? VKGDR_BOTTOM : VKGDR_TOP;
 
+  for (i = 0; i < n; i++) {
+    boxes->box[i].y /= 2;
+    boxes->box[i].height /= 2;
+  }
   for (field = VKGDR_TOP; field <= last; field++) {
     VkgdrFrame in_field = gst_vkgdr_frame_get_field (in, field);
     VkgdrFrame out_field = gst_vkgdr_frame_get_field (out, field);
 
     if (!kernel_launch_frames (
-            self, stream, &in_field, &out_field, params, error))
+            self, stream, &in_field, &out_field, boxes, params, error))
       return FALSE;
   }
   return TRUE;
@@ -247,6 +266,7 @@ gst_vkgdr_kernel_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
     GError **error)
 {
   VkgdrFrame in, out;
+  VkgdrBoxes boxes;
 
   g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
@@ -264,9 +284,13 @@ gst_vkgdr_kernel_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
     return FALSE;
   /* The time stamp of the output buffer may not be set yet. */
   out.time = in.time;
+  if (kernel->takes_boxes)
+    gst_vkgdr_boxes_read (&boxes, input, in.width, in.height);
   if (kernel->runs_on_fields && is_interlaced (&in) && is_interlaced (&out))
-    return kernel_launch_fields (kernel, stream, &in, &out, params, error);
-  return kernel_launch_frames (kernel, stream, &in, &out, params, error);
+    return kernel_launch_fields (
+        kernel, stream, &in, &out, &boxes, params, error);
+  return kernel_launch_frames (
+      kernel, stream, &in, &out, &boxes, params, error);
 }
 
 /**
@@ -318,5 +342,5 @@ gst_vkgdr_kernel_run_samples (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
   if (out.n == 0)
     return TRUE;
   out.time = in.time;
-  return kernel_launch (kernel, stream, &in, &out, params, &shape, error);
+  return kernel_launch (kernel, stream, &in, &out, NULL, params, &shape, error);
 }

@@ -99,21 +99,45 @@ check_count (const gchar *entry, guint given, guint wanted, GError **error)
   return FALSE;
 }
 
-/* Writes field @index of @params to @slot. @size is NULL if the size of the
- * parameter is unknown. */
+/* Returns the bytes of a GBytes, or NULL with @error set if they do not have
+ * the size of the parameter. */
+static void *
+find_bytes (const GValue *value, const gchar *field, guint index,
+    const gchar *entry, const gsize *size, GError **error)
+{
+  gsize given;
+  gconstpointer data = g_bytes_get_data (g_value_get_boxed (value), &given);
+
+  if (data && (!size || *size == given))
+    return (void *) data;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "Parameter %u (%s) of kernel \"%s\" has %" G_GSIZE_FORMAT
+      " bytes, but the GBytes that is given has %" G_GSIZE_FORMAT
+      ": it has to have exactly as many",
+      index + 1, field, entry, size ? *size : 1, given);
+  return NULL;
+}
+
+/* Writes field @index of @params to @slot, and sets *@argument to its address.
+ * @size is NULL if the size of the parameter is unknown. */
 static gboolean
 pack_field (const GstStructure *params, guint index, const gchar *entry,
-    const gsize *size, guint8 *slot, GError **error)
+    const gsize *size, guint8 *slot, void **argument, GError **error)
 {
   const gchar *field = gst_structure_nth_field_name (params, index);
   const GValue *value = gst_structure_get_value (params, field);
   gsize wanted;
   ParamValue v;
 
+  *argument = slot;
+  if (G_VALUE_HOLDS (value, G_TYPE_BYTES) && g_value_get_boxed (value)) {
+    *argument = find_bytes (value, field, index, entry, size, error);
+    return *argument != NULL;
+  }
   if (!value_read (&v, value)) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "Parameter %u (%s) of kernel \"%s\" cannot be a %s: only numbers and "
-        "booleans can be given",
+        "Parameter %u (%s) of kernel \"%s\" cannot be a %s: only numbers, "
+        "booleans and GBytes can be given",
         index + 1, field, entry, G_VALUE_TYPE_NAME (value));
     return FALSE;
   }
@@ -132,7 +156,8 @@ pack_field (const GstStructure *params, guint index, const gchar *entry,
 
 gboolean
 gst_vkgdr_params_pack (const GstStructure *params, const gchar *entry,
-    const gsize *sizes, guint n_sizes, guint8 *slots, GError **error)
+    const gsize *sizes, guint n_sizes, guint8 *slots, void **arguments,
+    GError **error)
 {
   guint i, n = params ? gst_structure_n_fields (params) : 0;
 
@@ -140,7 +165,7 @@ gst_vkgdr_params_pack (const GstStructure *params, const gchar *entry,
     return FALSE;
   for (i = 0; i < n; i++)
     if (!pack_field (params, i, entry, sizes ? &sizes[i] : NULL,
-            slots + i * GST_VKGDR_PARAMS_SLOT_SIZE, error))
+            slots + i * GST_VKGDR_PARAMS_SLOT_SIZE, &arguments[i], error))
       return FALSE;
   return TRUE;
 }

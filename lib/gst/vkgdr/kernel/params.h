@@ -20,9 +20,13 @@ G_BEGIN_DECLS
  * order. Each one is converted to the size of its parameter in @sizes. If
  * @sizes is NULL, the sizes are unknown, and values keep their own size. @entry
  * is the name of the kernel in messages. Returns FALSE with @error set if
- * number, type or size do not fit. */
+ * number, type or size do not fit.
+ *
+ * Sets @arguments to the addresses of the values. Those of a GBytes are in
+ * @params, and not in its slot. */
 gboolean gst_vkgdr_params_pack (const GstStructure *params, const gchar *entry,
-    const gsize *sizes, guint n_sizes, guint8 *slots, GError **error);
+    const gsize *sizes, guint n_sizes, guint8 *slots, void **arguments,
+    GError **error);
 
 G_END_DECLS
 
