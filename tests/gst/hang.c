@@ -40,7 +40,7 @@ TEST_LOOP (failure_ends_the_hang, 2)
   gst_vkgdr_stream_set_kernel_timeout (stream, LIMIT);
   launch = gst_vkgdr_launch_begin (stream, "endless", NULL);
   test_wait_for (is_hung ());
-  gst_vkgdr_launch_end (launch, TRUE);
+  gst_vkgdr_launch_end (launch, TRUE, NULL);
   test_make_calls_fail (__i__ ? "cuEventQuery:1+:CUDA_ERROR_LAUNCH_FAILED"
                               : "cuCtxPushCurrent:1+:CUDA_ERROR_LAUNCH_FAILED");
   test_wait_for (!is_hung ());
@@ -154,7 +154,7 @@ TEST (frees_do_not_hide_the_hang)
   launch = gst_vkgdr_launch_begin (stream, "endless", NULL);
   gst_object_unref (function);
   test_wait_for (g_atomic_int_get (&is_waiting));
-  gst_vkgdr_launch_end (launch, TRUE);
+  gst_vkgdr_launch_end (launch, TRUE, NULL);
   wait_for_error ();
   fail_if (gst_vkgdr_stream_check (stream, &error));
   test_assert_says (error, "\"endless\"");

@@ -333,3 +333,27 @@ TEST_LOOP (filters_too_late, G_N_ELEMENTS (too_late))
   /* The context can be closed when the kernel has ended. */
   test_wait_for (gst_vkgdr_context_synchronize (test_context, NULL));
 }
+
+/* --- which kernel an error names ------------------------------------------ */
+
+TEST_REQUIRE (test_require_software);
+
+static gboolean
+launch_and_lose (GstVkgdrStream *stream, GError **error)
+{
+  gboolean ok = launch (nothing, stream, error);
+
+  test_make_calls_fail ("cuEventRecord:1+:CUDA_ERROR_LAUNCH_FAILED");
+  return ok;
+}
+
+/* The driver reports the failure of the kernel when its event is recorded. */
+TEST (record_names_the_kernel)
+{
+  g_autoptr (GError) error = filter_frame (launch_and_lose);
+
+  test_make_calls_fail (NULL);
+  fail_unless (error != NULL);
+  fail_unless (strstr (error->message, "kernel \"nothing\" of limited"), "%s",
+      error->message);
+}

@@ -375,6 +375,28 @@ TEST_LOOP (accesses_wait_for_streams, G_N_ELEMENTS (waits))
   fail_unless (g_atomic_int_get (&done));
 }
 
+/* While a task writes to a memory, the CPU does so, too: the content is
+ * transferred on another stream, and the memory is written when both are done.
+ */
+TEST (task_covers_uploads)
+{
+  g_autoptr (GstMemory) memory = new_memory (WRITTEN, STAGED);
+  GstVkgdrTask task;
+
+  fail_unless (gst_vkgdr_memory_wait_idle (memory, NULL));
+  test_gate_transfers ();
+  test_gate_set (FALSE);
+  fail_unless (gst_vkgdr_task_begin (&task, stream, NULL));
+  fail_unless (gst_vkgdr_task_use_memory (&task, memory, GST_MAP_WRITE, NULL));
+  test_write (memory, 2);
+  fail_unless (gst_vkgdr_task_end (&task, NULL));
+  fail_if (gst_vkgdr_memory_is_written (memory));
+  fail_if (test_gate_was_missed ());
+  test_gate_set (TRUE);
+  fail_unless (gst_vkgdr_memory_wait_written (memory, NULL));
+  test_assert_device (memory, 2);
+}
+
 /* Frees a memory that `stream` reads until 100 ms after the gate opens, while
  * the calls of @failing (nullable) fail. If @n_streams is 2, another stream
  * reads it first, which ends sooner. Returns its device pointer. */
@@ -989,7 +1011,7 @@ TEST (calls_that_fail)
  * frame would be lost otherwise. A reader has to fail. */
 TEST (no_host_memory_to_stage)
 {
-  g_autoptr (GstMemory) memory = new_memory (NEW, STAGED);
+  g_autoptr (GstMemory) memory = new_memory (WRITTEN, STAGED);
   GstMapInfo map;
 
   if (!test_is_software () || !host_of (memory))

@@ -113,13 +113,14 @@ TEST (launches_of_others_end_first)
   gst_vkgdr_stream_set_kernel_timeout (stream, 1000);
   first = gst_vkgdr_launch_begin (stream, "first", NULL);
   for (i = 0; i < 40; i++) {
-    gst_vkgdr_launch_end (gst_vkgdr_launch_begin (stream, "other", NULL), TRUE);
+    gst_vkgdr_launch_end (
+        gst_vkgdr_launch_begin (stream, "other", NULL), TRUE, NULL);
     fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
   }
   test_wait_for (!gst_vkgdr_stream_check (stream, NULL));
   fail_if (gst_vkgdr_stream_check (stream, &error));
   test_assert_says (error, "\"first\"");
-  gst_vkgdr_launch_end (first, TRUE);
+  gst_vkgdr_launch_end (first, TRUE, NULL);
   /* The process would wait at its end while a kernel does not end. */
   test_wait_for (
       !gst_vkgdr_health_is_hung (gst_vkgdr_context_get_health (context)));

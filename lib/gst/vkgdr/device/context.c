@@ -435,9 +435,11 @@ gst_vkgdr_context_describe (GstVkgdrContext *context)
 }
 
 gboolean
-gst_vkgdr_context_report (GstVkgdrContext *context, CUresult result,
+gst_vkgdr_context_check (GstVkgdrContext *context, CUresult result,
     const gchar *what, GError **error)
 {
+  if (result == CUDA_SUCCESS)
+    return TRUE;
   if (!context->health) /* the context could not be opened */
     return gst_vkgdr_check (context->cuda, result, what, error);
   return gst_vkgdr_health_check_result (context->health, result, what, error);
@@ -458,16 +460,18 @@ gst_vkgdr_context_check_usable (GstVkgdrContext *self, GError **error)
  * uses the mode "relaxed" while it has pushed the context. cuCtxRecordEvent ()
  * is refused in every mode. */
 static _Thread_local struct {
-  unsigned int depth;
-  bool is_relaxed;
+  guint depth;
+  gboolean is_relaxed;
   CUstreamCaptureMode outer; /* the thread's mode outside of the calls */
+  guint64 skipped; /* bit N: push number N has not called the driver */
 } calls;
+
+/* More nested pushes than this all call the driver. */
+#define MAX_SKIPPED 64
 
 static void
 begin_calls (const vkgdr_cuda *cuda)
 {
-  if (calls.depth++ > 0)
-    return;
   calls.outer = CU_STREAM_CAPTURE_MODE_RELAXED;
   /* Drivers before CUDA 10.1 do not have this function. */
   calls.is_relaxed =
@@ -478,21 +482,48 @@ begin_calls (const vkgdr_cuda *cuda)
 static void
 end_calls (const vkgdr_cuda *cuda)
 {
-  /* The caller may pop more often than it has pushed. */
-  if (calls.depth == 0 || --calls.depth > 0)
-    return;
   if (calls.is_relaxed)
     cuda->cuThreadExchangeStreamCaptureMode (&calls.outer);
+}
+
+/* Whether an outer push has made the context current, and it still is: code of
+ * a subclass in between may have changed that. */
+static gboolean
+is_current (GstVkgdrContext *context)
+{
+  CUcontext current = NULL;
+
+  return calls.depth > 0
+         && context->cuda->cuCtxGetCurrent (&current) == CUDA_SUCCESS
+         && current == context->cuda_context;
+}
+
+/* Whether the last push of this thread has not called the driver. */
+static gboolean
+forget_skipped (void)
+{
+  guint64 bit =
+      calls.depth < MAX_SKIPPED ? G_GUINT64_CONSTANT (1) << calls.depth : 0;
+  gboolean was_skipped = (calls.skipped & bit) != 0;
+
+  calls.skipped &= ~bit;
+  return was_skipped;
 }
 
 CUresult
 gst_vkgdr_context_try_push (GstVkgdrContext *context)
 {
-  CUresult result = context->cuda->cuCtxPushCurrent (context->cuda_context);
+  CUresult result = CUDA_SUCCESS;
 
-  if (result == CUDA_SUCCESS)
+  if (calls.depth < MAX_SKIPPED && is_current (context))
+    calls.skipped |= G_GUINT64_CONSTANT (1) << calls.depth;
+  else
+    result = context->cuda->cuCtxPushCurrent (context->cuda_context);
+  if (result != CUDA_SUCCESS)
+    return result;
+  if (calls.depth++ == 0)
     begin_calls (context->cuda);
-  return result;
+  return CUDA_SUCCESS;
 }
 
 /**
@@ -538,7 +569,11 @@ gst_vkgdr_context_pop (GstVkgdrContext *context)
 
   g_return_if_fail (CONTEXT_IS_MADE (context));
 
-  end_calls (context->cuda);
+  /* The caller may pop more often than it has pushed. */
+  if (calls.depth > 0 && --calls.depth == 0)
+    end_calls (context->cuda);
+  if (forget_skipped ())
+    return;
   context->cuda->cuCtxPopCurrent (&popped);
   if (popped != context->cuda_context)
     GST_WARNING_OBJECT (context, "another CUDA context was on top");

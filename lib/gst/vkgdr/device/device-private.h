@@ -104,18 +104,9 @@ gboolean gst_vkgdr_check (
 
 /* The same, but @context does not have to be current. If the device failed, the
  * error of both gst_vkgdr_check () and this function names the kernels that may
- * be the cause. gst_vkgdr_context_report () is for results that are not
- * CUDA_SUCCESS, and returns FALSE. */
-gboolean gst_vkgdr_context_report (GstVkgdrContext *context, CUresult result,
+ * be the cause. */
+gboolean gst_vkgdr_context_check (GstVkgdrContext *context, CUresult result,
     const gchar *what, GError **error);
-
-static inline gboolean
-gst_vkgdr_context_check (GstVkgdrContext *context, CUresult result,
-    const gchar *what, GError **error)
-{
-  return result == CUDA_SUCCESS
-         || gst_vkgdr_context_report (context, result, what, error);
-}
 
 /* Sets @error to the same text, without a check of the context's health. */
 void gst_vkgdr_set_cuda_error (

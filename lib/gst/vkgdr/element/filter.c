@@ -476,20 +476,20 @@ check_buffer (GstBuffer *buffer, GError **error)
   return TRUE;
 }
 
-/* Must be called after a failure, too: part of the work may have been queued.
- */
+/* Calls the subclass, and measures the time of the work. */
 static gboolean
-end_work (
-    GstBuffer *input, GstBuffer *output, GstVkgdrStream *stream, GError **error)
+queue_timed (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
+    GstVkgdrStream *stream, GError **error)
 {
-  gboolean ok = gst_vkgdr_buffer_follow_uploads (output, stream, error);
-  GstVkgdrFence *fence = gst_vkgdr_stream_record (stream, ok ? error : NULL);
+  GstVkgdrFilterPrivate *priv = private_of (self);
+  gboolean is_timed = gst_vkgdr_timer_begin (priv->timer, stream);
+  gboolean ok = GST_VKGDR_FILTER_GET_CLASS (self)->filter (
+      self, input, output, stream, error);
 
-  if (input != output)
-    gst_vkgdr_buffer_mark (input, fence, GST_MAP_READ);
-  gst_vkgdr_buffer_mark (output, fence, GST_MAP_WRITE);
-  ok = ok && fence;
-  g_clear_pointer (&fence, gst_vkgdr_fence_unref);
+  if (is_timed)
+    gst_vkgdr_timer_end (priv->timer, stream);
+  /* Also after a failure: part of the work may have been queued. */
+  gst_vkgdr_buffer_set_on_device (output);
   return ok;
 }
 
@@ -498,20 +498,16 @@ queue_work (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
     GstVkgdrStream *stream, GError **error)
 {
   GstMapFlags flags = input == output ? GST_MAP_READWRITE : GST_MAP_READ;
-  GstVkgdrFilterPrivate *priv = private_of (self);
-  gboolean ok, is_timed;
+  GstVkgdrTask task;
+  gboolean ok;
 
-  if (!gst_vkgdr_buffer_begin_access (input, stream, flags, error))
+  if (!gst_vkgdr_task_begin (&task, stream, error))
     return FALSE;
-  if (input != output
-      && !gst_vkgdr_buffer_begin_access (output, stream, GST_MAP_WRITE, error))
-    return FALSE;
-  is_timed = gst_vkgdr_timer_begin (priv->timer, stream);
-  ok = GST_VKGDR_FILTER_GET_CLASS (self)->filter (
-      self, input, output, stream, error);
-  if (is_timed)
-    gst_vkgdr_timer_end (priv->timer, stream);
-  return end_work (input, output, stream, ok ? error : NULL) && ok;
+  ok = gst_vkgdr_task_use_buffer (&task, input, flags, error)
+       && (input == output
+           || gst_vkgdr_task_use_buffer (&task, output, GST_MAP_WRITE, error))
+       && queue_timed (self, input, output, stream, error);
+  return gst_vkgdr_task_end (&task, ok ? error : NULL) && ok;
 }
 
 /* The output of other CUDA elements is wrapped meanwhile. */

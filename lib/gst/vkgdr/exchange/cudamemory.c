@@ -205,6 +205,7 @@ copy_frame (GstVkgdrContext *context, GstMemory *source,
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
   GstVkgdrStream *stream =
       gst_vkgdr_allocator_get_copy_stream (allocator, GST_VKGDR_UPLOAD, error);
+  GstVkgdrTask task;
   GstMapInfo map;
   gboolean ok;
 
@@ -216,17 +217,14 @@ copy_frame (GstVkgdrContext *context, GstMemory *source,
     gst_object_unref (allocator);
     return FALSE;
   }
-  ok = gst_vkgdr_memory_begin_access (source, stream, GST_MAP_READ, error)
-       && gst_vkgdr_context_push (context, error);
+  ok = gst_vkgdr_task_begin (&task, stream, error);
   if (ok) {
-    ok = copy_planes (gst_vkgdr_context_get_driver (context), layout,
-        gst_vkgdr_memory_get_device_pointer (source),
-        &((GstVkgdrCudaMemory *) target)->info,
-        (CUdeviceptr) (guintptr) map.data, stream, error);
-    gst_vkgdr_context_pop (context);
-    ok = gst_vkgdr_memory_end_access (
-             source, stream, GST_MAP_READ, ok ? error : NULL)
-         && ok;
+    ok = gst_vkgdr_task_use_memory (&task, source, GST_MAP_READ, error)
+         && copy_planes (gst_vkgdr_context_get_driver (context), layout,
+             gst_vkgdr_memory_get_device_pointer (source),
+             &((GstVkgdrCudaMemory *) target)->info,
+             (CUdeviceptr) (guintptr) map.data, stream, error);
+    ok = gst_vkgdr_task_end (&task, ok ? error : NULL) && ok;
     ok = gst_vkgdr_stream_synchronize (stream, ok ? error : NULL) && ok;
   }
   gst_memory_unmap (target, &map);

@@ -64,15 +64,12 @@ queue_copy (GstMemory *vkgdr_memory, CUcontext peer, gpointer pointer,
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
   CUresult result = CUDA_ERROR_NOT_SUPPORTED;
 
-  if (!gst_vkgdr_context_push (context, error))
-    return FALSE;
   if (cuda->cuMemcpyPeerAsync)
     result = cuda->cuMemcpyPeerAsync (
         gst_vkgdr_memory_get_device_pointer (vkgdr_memory),
         gst_vkgdr_context_get_cuda_context (context),
         (CUdeviceptr) (guintptr) pointer, peer, size,
         gst_vkgdr_stream_peek_handle (stream));
-  gst_vkgdr_context_pop (context);
   return gst_vkgdr_context_check (context, result, "cuMemcpyPeerAsync", error);
 }
 
@@ -81,15 +78,17 @@ static gboolean
 copy_and_wait (GstMemory *vkgdr_memory, CUcontext peer, gpointer pointer,
     gsize size, GstVkgdrStream *stream, GError **error)
 {
+  GstVkgdrTask task;
   gboolean ok;
 
-  if (!gst_vkgdr_memory_begin_access (
-          vkgdr_memory, stream, GST_MAP_WRITE, error))
+  if (!gst_vkgdr_task_begin (&task, stream, error))
     return FALSE;
-  ok = queue_copy (vkgdr_memory, peer, pointer, size, stream, error);
-  ok = gst_vkgdr_memory_end_access (
-           vkgdr_memory, stream, GST_MAP_WRITE, ok ? error : NULL)
-       && ok;
+  ok = gst_vkgdr_task_use_memory (&task, vkgdr_memory, GST_MAP_WRITE, error);
+  if (ok) {
+    ok = queue_copy (vkgdr_memory, peer, pointer, size, stream, error);
+    gst_vkgdr_memory_set_on_device (vkgdr_memory);
+  }
+  ok = gst_vkgdr_task_end (&task, ok ? error : NULL) && ok;
   return gst_vkgdr_stream_synchronize (stream, ok ? error : NULL) && ok;
 }
 

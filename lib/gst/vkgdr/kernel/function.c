@@ -272,29 +272,12 @@ gst_vkgdr_function_load (GstVkgdrContext *context, GBytes *image,
 
 /* --- launches ------------------------------------------------------------ */
 
-gboolean
-gst_vkgdr_function_launch_raw (GstVkgdrFunction *self, GstVkgdrStream *stream,
-    const guint grid[3], const guint block[3], guint shared, void **arguments,
-    void **extra, GError **error)
+static gboolean
+check_launch (GstVkgdrFunction *self, CUresult result, const guint block[3],
+    GError **error)
 {
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
-  GstVkgdrFence *launch;
-  CUresult result;
   gchar *what;
-  gboolean ok;
 
-  launch = gst_vkgdr_launch_begin (stream, self->entry, error);
-  if (!launch)
-    return FALSE;
-  if (!gst_vkgdr_context_push (self->context, error)) {
-    gst_vkgdr_launch_end (launch, FALSE);
-    return FALSE;
-  }
-  result = cuda->cuLaunchKernel (self->function, grid[0], grid[1], grid[2],
-      block[0], block[1], block[2], shared,
-      gst_vkgdr_stream_peek_handle (stream), arguments, extra);
-  gst_vkgdr_context_pop (self->context);
-  gst_vkgdr_launch_end (launch, result == CUDA_SUCCESS);
   if (result == CUDA_SUCCESS)
     return TRUE;
   if (result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
@@ -303,8 +286,33 @@ gst_vkgdr_function_launch_raw (GstVkgdrFunction *self, GstVkgdrStream *stream,
         self->entry, block[0] * block[1] * block[2]);
   else
     what = g_strdup_printf ("cuLaunchKernel (%s)", self->entry);
-  ok = gst_vkgdr_context_check (self->context, result, what, error);
+  gst_vkgdr_context_check (self->context, result, what, error);
   g_free (what);
+  return FALSE;
+}
+
+gboolean
+gst_vkgdr_function_launch_raw (GstVkgdrFunction *self, GstVkgdrStream *stream,
+    const guint grid[3], const guint block[3], guint shared, void **arguments,
+    void **extra, GError **error)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
+  GstVkgdrFence *launch;
+  CUresult result;
+  gboolean ok;
+
+  if (!gst_vkgdr_context_push (self->context, error))
+    return FALSE;
+  launch = gst_vkgdr_launch_begin (stream, self->entry, error);
+  ok = launch != NULL;
+  if (ok) {
+    result = cuda->cuLaunchKernel (self->function, grid[0], grid[1], grid[2],
+        block[0], block[1], block[2], shared,
+        gst_vkgdr_stream_peek_handle (stream), arguments, extra);
+    ok = check_launch (self, result, block, error);
+    ok = gst_vkgdr_launch_end (launch, ok, error);
+  }
+  gst_vkgdr_context_pop (self->context);
   return ok;
 }
 

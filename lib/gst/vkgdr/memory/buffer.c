@@ -30,44 +30,23 @@ gst_is_vkgdr_buffer_of (GstBuffer *buffer, GstVkgdrContext *context)
 /* --- access -------------------------------------------------------------- */
 
 gboolean
-gst_vkgdr_buffer_begin_access (GstBuffer *buffer, GstVkgdrStream *stream,
-    GstMapFlags flags, GError **error)
-{
-  guint i, n = gst_buffer_n_memory (buffer);
-
-  for (i = 0; i < n; i++) {
-    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
-
-    if (!gst_vkgdr_memory_begin_access (memory, stream, flags, error))
-      return FALSE;
-  }
-  return TRUE;
-}
-
-gboolean
-gst_vkgdr_buffer_follow_uploads (
-    GstBuffer *buffer, GstVkgdrStream *stream, GError **error)
-{
-  guint i, n = gst_buffer_n_memory (buffer);
-
-  for (i = 0; i < n; i++) {
-    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
-
-    if (gst_vkgdr_memory_get_write_times (memory, NULL, NULL)
-            == GST_VKGDR_ACCESS_STAGED
-        && !gst_vkgdr_memory_begin_access (
-            memory, stream, GST_MAP_WRITE, error))
-      return FALSE;
-  }
-  return TRUE;
-}
-
-void
-gst_vkgdr_buffer_mark (
-    GstBuffer *buffer, GstVkgdrFence *fence, GstMapFlags flags)
+gst_vkgdr_task_use_buffer (
+    GstVkgdrTask *task, GstBuffer *buffer, GstMapFlags flags, GError **error)
 {
   guint i, n = gst_buffer_n_memory (buffer);
 
   for (i = 0; i < n; i++)
-    gst_vkgdr_memory_mark (gst_buffer_peek_memory (buffer, i), fence, flags);
+    if (!gst_vkgdr_task_use_memory (
+            task, gst_buffer_peek_memory (buffer, i), flags, error))
+      return FALSE;
+  return TRUE;
+}
+
+void
+gst_vkgdr_buffer_set_on_device (GstBuffer *buffer)
+{
+  guint i, n = gst_buffer_n_memory (buffer);
+
+  for (i = 0; i < n; i++)
+    gst_vkgdr_memory_set_on_device (gst_buffer_peek_memory (buffer, i));
 }

@@ -2,8 +2,8 @@
  *
  * memory/copy.c: copies and fills of memory, in order with all other use
  *
- * Each operation is queued on a stream between the begin and the end of an
- * access, which order it. Must not know how a memory works (memory/memory.c).
+ * Each operation is a task, which orders it. Must not know how a memory works
+ * (memory/memory.c).
  */
 
 #include "memory/memory-private.h"
@@ -33,7 +33,7 @@ typedef struct {
   gsize pitch;
 } Place;
 
-/* Work that is queued between the begin and the end of the accesses. */
+/* The work of a task. */
 typedef struct {
   const vkgdr_cuda *cuda;
   CUstream stream;
@@ -160,36 +160,18 @@ run_fill (const Job *job)
       pointer_of (&job->to), job->value, job->width, job->stream);
 }
 
-/* --- accesses ------------------------------------------------------------ */
+/* --- tasks --------------------------------------------------------------- */
 
 static gboolean
-begin_accesses (const Job *job, GstVkgdrStream *stream, GError **error)
+use_memories (const Job *job, GstVkgdrTask *task, GError **error)
 {
   if (job->from.memory
-      && !gst_vkgdr_memory_begin_access (
-          job->from.memory, stream, GST_MAP_READ, error))
+      && !gst_vkgdr_task_use_memory (
+          task, job->from.memory, GST_MAP_READ, error))
     return FALSE;
   return !job->to.memory
-         || gst_vkgdr_memory_begin_access (
-             job->to.memory, stream, GST_MAP_WRITE, error);
-}
-
-/* Must also be called after a failure, because part of the work may have been
- * queued.
- */
-static gboolean
-end_accesses (const Job *job, GstVkgdrStream *stream, GError **error)
-{
-  gboolean ok = TRUE;
-
-  if (job->from.memory)
-    ok = gst_vkgdr_memory_end_access (
-        job->from.memory, stream, GST_MAP_READ, error);
-  if (job->to.memory)
-    ok = gst_vkgdr_memory_end_access (
-             job->to.memory, stream, GST_MAP_WRITE, ok ? error : NULL)
-         && ok;
-  return ok;
+         || gst_vkgdr_task_use_memory (
+             task, job->to.memory, GST_MAP_WRITE, error);
 }
 
 /* The memories' locks are not held during the copy, because the driver waits
@@ -199,16 +181,20 @@ queue (Job *job, CUresult (*run) (const Job *job), const gchar *what,
     GstVkgdrStream *stream, GError **error)
 {
   GstVkgdrContext *context = gst_vkgdr_stream_get_context (stream);
+  GstVkgdrTask task;
   gboolean ok;
 
-  if (!begin_accesses (job, stream, error)
-      || !gst_vkgdr_context_push (context, error))
+  if (!gst_vkgdr_task_begin (&task, stream, error))
     return FALSE;
   job->cuda = gst_vkgdr_context_get_driver (context);
   job->stream = gst_vkgdr_stream_peek_handle (stream);
-  ok = gst_vkgdr_context_check (context, run (job), what, error);
-  gst_vkgdr_context_pop (context);
-  return end_accesses (job, stream, ok ? error : NULL) && ok;
+  ok = use_memories (job, &task, error);
+  if (ok) {
+    ok = gst_vkgdr_context_check (context, run (job), what, error);
+    if (job->to.memory)
+      gst_vkgdr_memory_set_on_device (job->to.memory);
+  }
+  return gst_vkgdr_task_end (&task, ok ? error : NULL) && ok;
 }
 
 /* Queues @job, one of whose memories must belong to the context of @stream. */

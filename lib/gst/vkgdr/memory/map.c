@@ -352,7 +352,7 @@ publish_locked (GstVkgdrMemory *self, gsize offset, gsize size,
     queue_staging_locked (self, offset, size, stream, &error);
   } else if (!is_staged) {
     gst_vkgdr_block_flush (&self->block, offset, size, GST_MAP_WRITE, &error);
-    gst_vkgdr_memory_set_on_device (self);
+    gst_vkgdr_memory_set_on_device_locked (self);
   }
   if (!error)
     return;
@@ -422,7 +422,7 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
     if (!self->keeps_staging && self->written == GST_VKGDR_ACCESS_STAGED)
       lent = gst_vkgdr_memory_take_staging_locked (self, &fence);
   } else if (info->flags & GST_MAP_WRITE) {
-    gst_vkgdr_memory_set_on_device (self);
+    gst_vkgdr_memory_set_on_device_locked (self);
   }
   g_mutex_unlock (&self->lock);
   if (lent)
@@ -491,13 +491,13 @@ begin_write (GstVkgdrMemory *self, GError **error)
 
   if (GST_MINI_OBJECT_REFCOUNT_VALUE (self) == 1
       && gst_vkgdr_order_is_empty (&self->order)) {
-    gst_vkgdr_memory_set_on_device (self);
+    gst_vkgdr_memory_set_on_device_locked (self);
     return TRUE;
   }
   g_mutex_lock (&self->lock);
   ok = gst_vkgdr_memory_wait_locked (self, GST_MAP_WRITE, error);
   if (ok)
-    gst_vkgdr_memory_set_on_device (self);
+    gst_vkgdr_memory_set_on_device_locked (self);
   g_mutex_unlock (&self->lock);
   return ok;
 }

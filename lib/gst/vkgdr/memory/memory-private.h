@@ -52,11 +52,14 @@ gboolean gst_vkgdr_memory_make_wait (
  * accesses. Later users of the memory must wait for that stream. */
 void gst_vkgdr_memory_forget_accesses (GstMemory *mem);
 
-/* Like gst_vkgdr_memory_end_access (), with a fence that was recorded for
- * several memories. NULL if recording failed: then the next user waits for the
- * whole CUDA context. */
-void gst_vkgdr_memory_mark (
-    GstMemory *mem, GstVkgdrFence *fence, GstMapFlags flags);
+/* See gst_vkgdr_task_use (). The memory must belong to the context of the
+ * task's stream. */
+gboolean gst_vkgdr_task_use_memory (
+    GstVkgdrTask *task, GstMemory *mem, GstMapFlags flags, GError **error);
+
+/* Must be called after the end of a task that has written the content of a
+ * memory: the content on the device is now newer than any other copy. */
+void gst_vkgdr_memory_set_on_device (GstMemory *mem);
 
 /* Must be called after an access with @flags on undeclared streams. All of its
  * work must be queued. Waits for it if the driver is older than CUDA 12.5. */
@@ -80,23 +83,10 @@ gboolean gst_vkgdr_buffer_has_default_layout (
 
 /* --- all memories of a buffer at once ------------------------------------- */
 
-/* Like gst_vkgdr_memory_begin_access (), for all memories of a buffer. They
- * must belong to the stream's context. */
-gboolean gst_vkgdr_buffer_begin_access (GstBuffer *buffer,
-    GstVkgdrStream *stream, GstMapFlags flags, GError **error);
-
-/* Must be called before the end of an access for writing. If the CPU has
- * written to the memory since the access began, the content is transferred on
- * another stream. Makes @stream wait for that transfer, so that a fence that is
- * recorded on @stream covers it, too. */
-gboolean gst_vkgdr_buffer_follow_uploads (
-    GstBuffer *buffer, GstVkgdrStream *stream, GError **error);
-
-/* Ends an access to all memories of a buffer. @fence was recorded after its
- * work, or is NULL if that failed: then the next user waits for the whole CUDA
- * context. */
-void gst_vkgdr_buffer_mark (
-    GstBuffer *buffer, GstVkgdrFence *fence, GstMapFlags flags);
+/* The same for all memories of a buffer. */
+gboolean gst_vkgdr_task_use_buffer (
+    GstVkgdrTask *task, GstBuffer *buffer, GstMapFlags flags, GError **error);
+void gst_vkgdr_buffer_set_on_device (GstBuffer *buffer);
 
 G_END_DECLS
 

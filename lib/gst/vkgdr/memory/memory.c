@@ -152,12 +152,11 @@ gst_vkgdr_memory_wait_locked (
 gboolean
 gst_vkgdr_memory_settle_locked (GstVkgdrMemory *self, GError **error)
 {
-  return gst_vkgdr_order_settle_unknown (&self->order)
-         || gst_vkgdr_memory_wait_locked (self, GST_MAP_READ, error);
+  return gst_vkgdr_order_settle (&self->order, &self->lock, error);
 }
 
 void
-gst_vkgdr_memory_set_on_device (GstVkgdrMemory *self)
+gst_vkgdr_memory_set_on_device_locked (GstVkgdrMemory *self)
 {
   self->device_valid = TRUE;
   self->staging_valid = FALSE;
@@ -257,16 +256,34 @@ gst_vkgdr_memory_mark_unknown_stream (GstMemory *mem, GstMapFlags flags)
   g_mutex_unlock (&self->lock);
 }
 
-void
-gst_vkgdr_memory_mark (GstMemory *mem, GstVkgdrFence *fence, GstMapFlags flags)
+/* Marks an access that is ordered by @fence (nullable). */
+static void
+mark (GstVkgdrMemory *self, GstVkgdrFence *fence, GstMapFlags flags)
 {
-  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
-
   g_mutex_lock (&self->lock);
   gst_vkgdr_order_mark (
       &self->order, fence ? gst_vkgdr_fence_ref (fence) : NULL, flags);
   if (flags & GST_MAP_WRITE)
-    gst_vkgdr_memory_set_on_device (self);
+    gst_vkgdr_memory_set_on_device_locked (self);
+  g_mutex_unlock (&self->lock);
+}
+
+gboolean
+gst_vkgdr_task_use_memory (
+    GstVkgdrTask *task, GstMemory *mem, GstMapFlags flags, GError **error)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+
+  return gst_vkgdr_task_use (task, &self->order, &self->lock, flags, error);
+}
+
+void
+gst_vkgdr_memory_set_on_device (GstMemory *mem)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+
+  g_mutex_lock (&self->lock);
+  gst_vkgdr_memory_set_on_device_locked (self);
   g_mutex_unlock (&self->lock);
 }
 
@@ -559,7 +576,7 @@ gst_vkgdr_memory_end_access (GstMemory *memory, GstVkgdrStream *stream,
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
   fence = gst_vkgdr_stream_record (stream, error);
-  gst_vkgdr_memory_mark (memory, fence, flags);
+  mark (gst_vkgdr_memory_root (memory), fence, flags);
   if (!fence)
     return FALSE;
   gst_vkgdr_fence_unref (fence);

@@ -104,7 +104,7 @@ gboolean gst_vkgdr_memory_wait_locked (
 gboolean gst_vkgdr_memory_settle_locked (GstVkgdrMemory *self, GError **error);
 
 /* The content on the device is now newer than that of the staging buffer. */
-void gst_vkgdr_memory_set_on_device (GstVkgdrMemory *self);
+void gst_vkgdr_memory_set_on_device_locked (GstVkgdrMemory *self);
 
 /* Takes the staging buffer away from a memory of a pool, and sets @fence to
  * that of the last transfer from the buffer, or leaves it unchanged. The caller

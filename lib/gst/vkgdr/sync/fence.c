@@ -119,23 +119,9 @@ gst_vkgdr_fence_new_lost (GstVkgdrContext *context)
   return fence;
 }
 
-/**
- * gst_vkgdr_stream_record:
- * @stream: a stream
- * @error: return location for a #GError
- *
- * Marks the point of the stream behind all work queued so far.
- *
- * Returns: (transfer full) (nullable): a fence for that point, or %NULL with
- *   @error set
- *
- * Since: 0.1
- */
 GstVkgdrFence *
-gst_vkgdr_stream_record (GstVkgdrStream *stream, GError **error)
+gst_vkgdr_fence_new (GstVkgdrStream *stream, GError **error)
 {
-  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
-
   return recorded (
       fence_new (stream->context, stream), stream->handle, FALSE, error);
 }
@@ -221,6 +207,13 @@ set_lost_error (GstVkgdrFence *fence, GError **error)
   return gst_vkgdr_context_check (fence->context,
       g_atomic_int_get (&fence->result), g_atomic_pointer_get (&fence->what),
       error);
+}
+
+gboolean
+gst_vkgdr_fence_covers (GstVkgdrFence *fence, GstVkgdrFence *earlier)
+{
+  return fence->stream && fence->stream == earlier->stream
+         && get_known_state (earlier) != GST_VKGDR_FENCE_LOST;
 }
 
 /* Two threads may get different answers if the device fails meanwhile: the
@@ -388,8 +381,8 @@ keep_wait (GstVkgdrStream *stream, GstVkgdrFence *fence)
   g_clear_pointer (&reached, g_ptr_array_unref);
 }
 
-static void
-forget_waits (GstVkgdrStream *stream)
+void
+gst_vkgdr_stream_forget_waits (GstVkgdrStream *stream)
 {
   GPtrArray *waits;
 
@@ -419,38 +412,6 @@ gst_vkgdr_fence_precede (GstVkgdrFence *fence, GstVkgdrContext *context,
     return FALSE;
   if (stream && g_atomic_int_get (&stream->limit) > 0)
     keep_wait (stream, fence);
-  return TRUE;
-}
-
-/* @fence: (transfer full) (nullable) */
-static gboolean
-wait_and_unref (GstVkgdrFence *fence, GError **error)
-{
-  gboolean ok = fence && gst_vkgdr_fence_wait (fence, error);
-
-  g_clear_pointer (&fence, gst_vkgdr_fence_unref);
-  return ok;
-}
-
-/**
- * gst_vkgdr_stream_synchronize:
- * @stream: a stream
- * @error: return location for a #GError
- *
- * Waits on the CPU until all work queued so far is done.
- *
- * Returns: %FALSE with @error set if the work, or the wait, failed
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error)
-{
-  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
-
-  if (!wait_and_unref (gst_vkgdr_stream_record (stream, error), error))
-    return FALSE;
-  forget_waits (stream);
   return TRUE;
 }
 
@@ -498,12 +459,16 @@ gst_vkgdr_context_synchronize (GstVkgdrContext *context, GError **error)
 {
   GstVkgdrFence *fence;
   CUresult result;
+  gboolean ok;
 
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
 
   fence = gst_vkgdr_fence_new_on_all (context);
-  if (fence)
-    return wait_and_unref (fence, error);
+  if (fence) {
+    ok = gst_vkgdr_fence_wait (fence, error);
+    gst_vkgdr_fence_unref (fence);
+    return ok;
+  }
   /* An older driver: this blocks until the device is idle, and cannot be
    * interrupted. */
   if (!gst_vkgdr_context_check_usable (context, error)

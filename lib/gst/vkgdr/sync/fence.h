@@ -27,10 +27,15 @@ struct _GstVkgdrFence {
   GList link;           /* in the stream's list; `data` is NULL outside of it */
   guint limit;          /* milliseconds, or 0 */
   gint64 since;         /* when it was first seen to be able to run, or 0 */
-  gboolean is_calling;  /* a thread queues the kernel or records the event */
+  gboolean is_open;     /* the kernel is queued, and the thread does something
+                         * else before the event is recorded */
   gboolean is_hung;     /* exceeded its limit; was reported */
   gboolean is_reported; /* failed; is being reported */
 };
+
+/* Records a fence behind all work queued so far. NULL with @error set on
+ * failure. */
+GstVkgdrFence *gst_vkgdr_fence_new (GstVkgdrStream *stream, GError **error);
 
 /* Makes a fence for work that will be queued on @stream. It is pending until
  * gst_vkgdr_fence_record () was called and the device has reached it. */
@@ -39,6 +44,9 @@ GstVkgdrFence *gst_vkgdr_fence_new_pending (GstVkgdrStream *stream);
 /* Records the event of such a fence behind all work queued so far. FALSE with
  * @error set on failure: then the fence stays pending. Must be called once. */
 gboolean gst_vkgdr_fence_record (GstVkgdrFence *fence, GError **error);
+
+/* Drops what the next kernel of the stream would wait for. */
+void gst_vkgdr_stream_forget_waits (GstVkgdrStream *stream);
 
 G_END_DECLS
 

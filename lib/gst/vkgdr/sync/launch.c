@@ -3,7 +3,7 @@
  * sync/launch.c: see sync/sync-private.h
  */
 
-#include "sync/fence.h"
+#include "sync/launch.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_launch_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_launch_debug
@@ -40,9 +40,8 @@ describe (const GstVkgdrFence *launch)
       "kernel \"%s\" of %s", launch->kernel, GST_OBJECT_NAME (launch->stream));
 }
 
-/* The kernel has ended or cannot be watched. */
-static void
-remove_launch (GstVkgdrFence *launch)
+void
+gst_vkgdr_launch_remove (GstVkgdrFence *launch)
 {
   GstVkgdrStream *stream = launch->stream;
   gboolean is_listed;
@@ -62,9 +61,8 @@ remove_launch (GstVkgdrFence *launch)
     gst_vkgdr_fence_unref (launch);
 }
 
-/* Returns a reference to the first launch of the stream. Skips those that have
- * no time: their kernels are queued, but the thread that will record the events
- * does something else. */
+/* Returns a reference to the first launch of the stream. Skips those that are
+ * open: what their threads do after the launch must not count. */
 static GstVkgdrFence *
 ref_first_locked (GstVkgdrStream *stream)
 {
@@ -73,13 +71,12 @@ ref_first_locked (GstVkgdrStream *stream)
 
   GST_OBJECT_LOCK (stream);
   for (link = stream->launches.head; link && !launch; link = link->next) {
-    launch = link->data;
-    if (launch->is_calling || g_atomic_pointer_get (&launch->event)) {
-      gst_vkgdr_fence_ref (launch);
-    } else {
-      launch->since = 0;
-      launch = NULL;
-    }
+    GstVkgdrFence *first = link->data;
+
+    if (first->is_open)
+      first->since = 0;
+    else
+      launch = gst_vkgdr_fence_ref (first);
   }
   GST_OBJECT_UNLOCK (stream);
   return launch;
@@ -99,8 +96,11 @@ add_suspects (gpointer cuda_context, GPtrArray *names)
       continue;
     GST_OBJECT_LOCK (stream);
     for (link = stream->launches.head; link; link = link->next) {
-      gchar *name = describe (link->data);
+      const GstVkgdrFence *launch = link->data;
+      gchar *name = launch->kernel ? describe (launch) : NULL;
 
+      if (!name)
+        continue;
       if (g_ptr_array_find_with_equal_func (names, name, g_str_equal, NULL))
         g_free (name);
       else
@@ -157,12 +157,13 @@ find_changed_of_locked (
 
   while ((launch = ref_first_locked (stream))) {
     *state = gst_vkgdr_fence_get_state (launch, NULL);
-    if (*state != GST_VKGDR_FENCE_REACHED)
+    if (*state == GST_VKGDR_FENCE_PENDING
+        || (*state == GST_VKGDR_FENCE_LOST && launch->kernel))
       break;
-    remove_launch (launch);
+    gst_vkgdr_launch_remove (launch);
     g_ptr_array_add (ended, launch);
   }
-  if (launch && !launch->is_reported
+  if (launch && launch->kernel && !launch->is_reported
       && (*state == GST_VKGDR_FENCE_LOST
           || (!launch->is_hung && is_overdue_locked (launch))))
     return launch;
@@ -283,7 +284,7 @@ report_failure_locked (GstVkgdrFence *launch)
 {
   launch->is_reported = TRUE;
   fail_stream_locked (launch, NULL);
-  remove_launch (launch);
+  gst_vkgdr_launch_remove (launch);
 }
 
 void
@@ -410,59 +411,61 @@ make_room (GstVkgdrStream *stream, GError **error)
   return TRUE;
 }
 
-/* @front: (transfer full) (nullable): a fence that the kernel waits for */
-static GstVkgdrFence *
-launch_new (GstVkgdrStream *stream, const gchar *kernel, guint limit,
-    GstVkgdrFence *front)
+/* Adds @fence to the list of its stream. A launch is in the list before its
+ * kernel is queued, so that an error of the device names the kernel. */
+static void
+add (GstVkgdrFence *fence)
 {
-  static gsize n_launches = 0; /* in the process so far; atomic */
-  GstVkgdrFence *launch = gst_vkgdr_fence_new_pending (stream);
-
-  launch->kernel = kernel;
-  launch->limit = limit;
-  launch->serial = g_atomic_pointer_add (&n_launches, 1);
-  launch->is_calling = TRUE;
-  launch->link.data = gst_vkgdr_fence_ref (launch);
-  GST_OBJECT_LOCK (stream);
-  launch->waits = g_steal_pointer (&stream->waits);
-  GST_OBJECT_UNLOCK (stream);
-  if (front)
-    launch->waits = gst_vkgdr_fences_add (launch->waits, front);
-  return launch;
-}
-
-GstVkgdrFence *
-gst_vkgdr_launch_begin (
-    GstVkgdrStream *stream, const gchar *kernel, GError **error)
-{
-  guint limit = g_atomic_int_get (&stream->limit);
-  GstVkgdrFence *launch, *front = NULL;
+  GstVkgdrStream *stream = fence->stream;
   gboolean is_watched;
 
-  if (!gst_vkgdr_stream_check (stream, error))
-    return NULL;
-  if (limit > 0 && !make_room (stream, error))
-    return NULL;
-  /* It is not known what others have queued in front of the kernel. */
-  if (limit > 0 && g_atomic_int_get (&stream->is_shared)
-      && !(front = gst_vkgdr_stream_record (stream, error)))
-    return NULL;
-  launch = launch_new (stream, kernel, limit, front);
-  /* It is in the list before its kernel is queued, so that an error of the
-   * device names the kernel. */
+  fence->link.data = gst_vkgdr_fence_ref (fence);
   GST_OBJECT_LOCK (stream);
-  g_queue_push_tail_link (&stream->launches, &launch->link);
+  fence->waits = g_steal_pointer (&stream->waits);
+  g_queue_push_tail_link (&stream->launches, &fence->link);
   is_watched = stream->is_watched;
   GST_OBJECT_UNLOCK (stream);
   if (!is_watched)
     watch (stream);
+}
+
+/* Keeps the work that others have queued on @stream from counting as time of
+ * the next kernel. It is not known what they have queued. */
+static gboolean
+wait_for_others (GstVkgdrStream *stream, GError **error)
+{
+  GstVkgdrFence *front = gst_vkgdr_fence_new (stream, error);
+
+  if (!front)
+    return FALSE;
+  gst_vkgdr_launch_add_other (front);
+  gst_vkgdr_fence_unref (front);
+  return TRUE;
+}
+
+GstVkgdrFence *
+gst_vkgdr_launch_add (
+    GstVkgdrStream *stream, const gchar *kernel, GError **error)
+{
+  static gsize n_launches = 0; /* in the process so far; atomic */
+  guint limit = g_atomic_int_get (&stream->limit);
+  GstVkgdrFence *launch;
+
+  if (!gst_vkgdr_stream_check (stream, error)
+      || (limit > 0 && !make_room (stream, error))
+      || (limit > 0 && g_atomic_int_get (&stream->is_shared)
+          && !wait_for_others (stream, error)))
+    return NULL;
+  launch = gst_vkgdr_fence_new_pending (stream);
+  launch->kernel = kernel;
+  launch->limit = limit;
+  launch->serial = g_atomic_pointer_add (&n_launches, 1);
+  add (launch);
   return launch;
 }
 
 void
-gst_vkgdr_launch_end (GstVkgdrFence *launch, gboolean ok)
+gst_vkgdr_launch_add_other (GstVkgdrFence *fence)
 {
-  if (!ok || !gst_vkgdr_fence_record (launch, NULL))
-    remove_launch (launch);
-  gst_vkgdr_fence_unref (launch);
+  add (fence);
 }

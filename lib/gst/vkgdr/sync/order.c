@@ -24,6 +24,22 @@ forget_reached_readers (GstVkgdrOrder *order)
       g_ptr_array_remove_index_fast (order->readers, i);
 }
 
+/* Does not query fences that @fence covers, because the query of a fence that
+ * is not reached costs as much as half a launch. */
+static void
+forget_readers_before (GstVkgdrOrder *order, GstVkgdrFence *fence)
+{
+  guint i;
+
+  for (i = count_readers (order); i-- > 0;) {
+    GstVkgdrFence *reader = g_ptr_array_index (order->readers, i);
+
+    if (gst_vkgdr_fence_covers (fence, reader)
+        || gst_vkgdr_fence_is_signaled (reader))
+      g_ptr_array_remove_index_fast (order->readers, i);
+  }
+}
+
 static void
 forget_written (GstVkgdrOrder *order)
 {
@@ -37,6 +53,7 @@ set_written (GstVkgdrOrder *order, GstVkgdrFence *fence)
 {
   g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
   order->written = fence;
+  order->n_written++;
 }
 
 gboolean
@@ -140,12 +157,19 @@ gst_vkgdr_order_wait (
  */
 
 gboolean
+gst_vkgdr_order_settle (GstVkgdrOrder *order, GMutex *lock, GError **error)
+{
+  return gst_vkgdr_order_settle_unknown (order)
+         || gst_vkgdr_order_wait (order, lock, GST_MAP_READ, error);
+}
+
+gboolean
 gst_vkgdr_order_make_wait (GstVkgdrOrder *order, GstVkgdrContext *context,
     CUstream handle, GstVkgdrStream *stream, GstMapFlags flags, GError **error)
 {
   guint i;
 
-  if (order->lost && !gst_vkgdr_order_check (order, error))
+  if (!gst_vkgdr_order_check (order, error))
     return FALSE;
   if (order->written
       && !gst_vkgdr_fence_precede (
@@ -169,8 +193,7 @@ gst_vkgdr_order_mark (
     return;
   }
   if (!(flags & GST_MAP_WRITE)) {
-    if (count_readers (order) > 0)
-      forget_reached_readers (order);
+    forget_readers_before (order, fence);
     order->readers = gst_vkgdr_fences_add (order->readers, fence);
     return;
   }

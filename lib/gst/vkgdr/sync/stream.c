@@ -229,8 +229,10 @@ gst_vkgdr_stream_peek_handle (GstVkgdrStream *stream)
 }
 
 gboolean
-gst_vkgdr_stream_report (GstVkgdrStream *self, GError **error)
+gst_vkgdr_stream_check (GstVkgdrStream *self, GError **error)
 {
+  if (!g_atomic_int_get (&self->failed))
+    return TRUE;
   if (error) {
     GST_OBJECT_LOCK (self);
     *error = g_error_copy (self->error);

@@ -26,20 +26,13 @@ struct _GstVkgdrStream {
   /* Under the object lock: */
   GError *error;       /* why it failed, or NULL */
   GQueue launches;     /* of GstVkgdrFence, whose kernels may not have ended */
+  guint n_open;        /* how many of these are open (sync/task.c) */
   GPtrArray *waits;    /* what the next kernel waits for; NULL: nothing */
   gboolean is_watched; /* a timer will check the launches */
 };
 
-/* FALSE with @error set. For gst_vkgdr_stream_check (). */
-gboolean gst_vkgdr_stream_report (GstVkgdrStream *self, GError **error);
-
 /* FALSE with @error set if the stream has failed. */
-static inline gboolean
-gst_vkgdr_stream_check (GstVkgdrStream *self, GError **error)
-{
-  return !g_atomic_int_get (&self->failed)
-         || gst_vkgdr_stream_report (self, error);
-}
+gboolean gst_vkgdr_stream_check (GstVkgdrStream *self, GError **error);
 
 /* Makes the stream fail and emits its signal "failed", once. Must be called
  * without a lock. @error: (transfer full) */

@@ -3,9 +3,9 @@
  * sync/sync-private.h: the interface of the folder sync for the other folders,
  * which docs/architecture.md calls rooms
  *
- * Streams, fences, launches, the order of accesses to a memory, and threads
- * that wait for fences or a time. Does not use the room memory. Thread-safe,
- * except GstVkgdrOrder.
+ * Streams, fences, launches, the order of accesses to a memory, tasks, and
+ * threads that wait for fences or a time. Does not use the room memory.
+ * Thread-safe, except GstVkgdrOrder.
  */
 
 #ifndef __GST_VKGDR_SYNC_PRIVATE_H__
@@ -74,6 +74,10 @@ GstVkgdrContext *gst_vkgdr_fence_get_context (GstVkgdrFence *fence);
  */
 CUstream gst_vkgdr_stream_peek_handle (GstVkgdrStream *stream);
 
+/* Whether @earlier is reached when @fence is, because both are of one stream,
+ * and @fence was recorded later. FALSE if @earlier is known to be lost. */
+gboolean gst_vkgdr_fence_covers (GstVkgdrFence *fence, GstVkgdrFence *earlier);
+
 /* Makes @handle, a stream of @context, wait for the fence before it does work
  * that is queued later. Does nothing if the fence is of the same stream.
  * @stream is the object for @handle, or NULL if the stream belongs to another
@@ -93,24 +97,11 @@ gboolean gst_vkgdr_fence_precede (GstVkgdrFence *fence,
  * meanwhile. Timers check the lists.
  */
 
-/* This function and gst_vkgdr_launch_end () must be called around a call that
- * queues a kernel, without a lock.
- *
- * If the stream has a limit, waits while many kernels of the stream are in
- * flight, because the driver would block for ever behind one that does not end.
- * NULL with @error set if the stream has failed. @kernel must be interned. */
-GstVkgdrFence *gst_vkgdr_launch_begin (
-    GstVkgdrStream *stream, const gchar *kernel, GError **error);
-
-/* @ok: whether the kernel was queued. If so, records the fence behind it. If
- * that fails, it is unknown when the kernel ends, and it is not watched.
- * @launch: (transfer full) */
-void gst_vkgdr_launch_end (GstVkgdrFence *launch, gboolean ok);
-
-/* Checks all launches now, in their order: forgets those that have ended, and
- * makes the streams of failed and overdue ones fail. Waits at most 100 ms until
- * the elements have posted these errors, also those that another thread found.
- * Must be called without a lock. In a handler of "failed", does nothing. */
+/* Checks all launches now: forgets those that have ended, and makes the streams
+ * of failed and overdue ones fail, the oldest one first. Waits at most 100 ms
+ * until the elements have posted these errors, also those that another thread
+ * found. Must be called without a lock. In a handler of "failed", does nothing.
+ */
 void gst_vkgdr_launch_check_all (void);
 
 /* --- order.c: the order in which the CPU and streams access a memory --------
@@ -127,6 +118,7 @@ void gst_vkgdr_launch_check_all (void);
 typedef struct {            /* initially 0, except context */
   GstVkgdrContext *context; /* of the memory; not a reference */
   GstVkgdrFence *written;   /* NULL if the content is on the device */
+  guint n_written;          /* how often `written` was set */
   GPtrArray *readers;       /* of GstVkgdrFence; NULL before the first one */
   gboolean has_unknown_use; /* it may be in use, and no fence is behind that */
   GError *lost; /* why the content did not reach the device, or NULL */
@@ -151,6 +143,11 @@ gboolean gst_vkgdr_order_check (GstVkgdrOrder *order, GError **error);
  * record it (see gst_vkgdr_fence_new_on_all ()): the CPU has to wait before
  * work can be queued. */
 gboolean gst_vkgdr_order_settle_unknown (GstVkgdrOrder *order);
+
+/* The same, but if the driver cannot record the fence, releases the lock of the
+ * memory and waits. Must be called before work is queued on a stream. */
+gboolean gst_vkgdr_order_settle (
+    GstVkgdrOrder *order, GMutex *lock, GError **error);
 
 /* Makes @handle, a stream of @context, wait for everything that an access with
  * @flags has to follow, before it does work that is queued later. The CPU does
@@ -179,6 +176,78 @@ gboolean gst_vkgdr_order_is_written (GstVkgdrOrder *order);
 
 /* Whether all accesses of the device are known to have ended. */
 gboolean gst_vkgdr_order_is_idle (GstVkgdrOrder *order);
+
+/* --- task.c: work on a stream ------------------------------------------------
+ *
+ * A task is work that one thread queues on one stream, with one event behind
+ * it. Between its begin and its end the CUDA context is pushed. The room memory
+ * has functions that tell a task which memories its work uses.
+ *
+ *   GstVkgdrTask task;
+ *
+ *   if (!gst_vkgdr_task_begin (&task, stream, error))
+ *     return FALSE;
+ *   ok = gst_vkgdr_task_use_buffer (&task, input, GST_MAP_READ, error)
+ *        && gst_vkgdr_task_use_memory (&task, output, GST_MAP_WRITE, error)
+ *        && queue_work (stream, error);
+ *   return gst_vkgdr_task_end (&task, ok ? error : NULL) && ok;
+ */
+
+/* The number of orders that a task has room for without an allocation. */
+#define GST_VKGDR_TASK_FEW 8
+
+typedef struct {
+  GstVkgdrOrder *order;
+  GMutex *lock;
+  GstMapFlags flags;
+  guint n_written; /* of the order, when the stream was made to wait */
+} GstVkgdrTaskUse;
+
+/* On the stack. The fields are private. */
+typedef struct _GstVkgdrTask {
+  GstVkgdrStream *stream;      /* not a reference */
+  struct _GstVkgdrTask *outer; /* of the same thread, or NULL */
+  GstVkgdrFence *launch;       /* the last launch, or NULL */
+  gboolean is_refused;         /* a memory cannot be used: no work is queued */
+  GstVkgdrTaskUse few[GST_VKGDR_TASK_FEW];
+  GArray *more; /* of GstVkgdrTaskUse: all after the first ones; or NULL */
+  guint n_uses;
+} GstVkgdrTask;
+
+/* The thread that begins a task has to end it. Tasks can be nested. FALSE with
+ * @error set on failure: then the task must not be used. */
+gboolean gst_vkgdr_task_begin (
+    GstVkgdrTask *task, GstVkgdrStream *stream, GError **error);
+
+/* Must be called before the work is queued. Makes the stream wait for all
+ * accesses to a memory that an access with @flags has to follow. @order and
+ * @lock are the memory's, and must exist until the task ends. If this fails, no
+ * work must be queued, and the task has to be ended. */
+gboolean gst_vkgdr_task_use (GstVkgdrTask *task, GstVkgdrOrder *order,
+    GMutex *lock, GstMapFlags flags, GError **error);
+
+/* Records the event behind the work, and marks the order of all memories. Must
+ * be called after a failure, too: part of the work may have been queued. Does
+ * not change which copy of a memory's content is current. FALSE with @error set
+ * if the event could not be recorded: then the next users of the memories wait
+ * for the whole CUDA context. */
+gboolean gst_vkgdr_task_end (GstVkgdrTask *task, GError **error);
+
+/* Must be called around a call that queues a kernel, without a lock.
+ * gst_vkgdr_launch_end () consumes the launch.
+ *
+ * If the stream has a limit, waits while many kernels of the stream are in
+ * flight, because the driver would block for ever behind one that does not end.
+ * NULL with @error set if the stream has failed. @kernel must be interned. */
+GstVkgdrFence *gst_vkgdr_launch_begin (
+    GstVkgdrStream *stream, const gchar *kernel, GError **error);
+
+/* @ok: whether the kernel was queued. If so, a task of this thread on the
+ * stream will record the event behind it; without a task, it is recorded now.
+ * FALSE if @ok is, or with @error set if that fails: then it is unknown when
+ * the kernel ends, and it is not watched. */
+gboolean gst_vkgdr_launch_end (
+    GstVkgdrFence *launch, gboolean ok, GError **error);
 
 /* --- reclaim.c: driver calls that wait for the device -----------------------
  *

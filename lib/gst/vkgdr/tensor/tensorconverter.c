@@ -293,8 +293,7 @@ bring_frame_here (GstVkgdrTensorConverter *self, GstBuffer *frame,
   return gst_vkgdr_buffer_copy_here (frame, stream, error);
 }
 
-/* Must be called between the beginning and the end of the accesses to both
- * memories. */
+/* Must be called in a task that uses both memories. */
 static gboolean
 queue_job (GstVkgdrTensorConverter *self, GstVkgdrStream *stream,
     GstBuffer *buffer, const GstVideoInfo *info,
@@ -328,21 +327,19 @@ convert_here (GstVkgdrTensorConverter *self, GstVkgdrStream *stream,
     GstVkgdrTensorTransform *transform, GError **error)
 {
   guint64 address = gst_vkgdr_memory_get_device_pointer (tensor) + offset;
-  GstVkgdrFence *fence;
+  GstVkgdrTask task;
   gboolean ok;
 
-  if (!gst_vkgdr_buffer_begin_access (buffer, stream, GST_MAP_READ, error)
-      || !gst_vkgdr_memory_begin_access (tensor, stream, GST_MAP_WRITE, error))
+  if (!gst_vkgdr_task_begin (&task, stream, error))
     return FALSE;
-  ok =
-      queue_job (self, stream, buffer, info, region, address, transform, error);
-  /* Must be called after a failure, too: the work may have been queued. */
-  fence = gst_vkgdr_stream_record (stream, ok ? error : NULL);
-  gst_vkgdr_buffer_mark (buffer, fence, GST_MAP_READ);
-  gst_vkgdr_memory_mark (tensor, fence, GST_MAP_WRITE);
-  ok = ok && fence;
-  g_clear_pointer (&fence, gst_vkgdr_fence_unref);
-  return ok;
+  ok = gst_vkgdr_task_use_buffer (&task, buffer, GST_MAP_READ, error)
+       && gst_vkgdr_task_use_memory (&task, tensor, GST_MAP_WRITE, error);
+  if (ok) {
+    ok = queue_job (
+        self, stream, buffer, info, region, address, transform, error);
+    gst_vkgdr_memory_set_on_device (tensor);
+  }
+  return gst_vkgdr_task_end (&task, ok ? error : NULL) && ok;
 }
 
 /**
