@@ -151,7 +151,7 @@ retain_primary (GstVkgdrContext *self, GError **error)
   self->is_primary = TRUE;
   self->health = gst_vkgdr_health_get (self->cuda, self->cuda_context);
   /* A device that failed works again only in another process. */
-  return !gst_vkgdr_health_is_lost (self->health)
+  return gst_vkgdr_health_try_recover (self->health)
          || gst_vkgdr_health_check (self->health, error);
 }
 

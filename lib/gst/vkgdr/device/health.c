@@ -145,22 +145,18 @@ is_driver_usable (GstVkgdrHealth *self)
   return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY;
 }
 
-static void
-forget_error_if_recovered (GstVkgdrHealth *self)
+gboolean
+gst_vkgdr_health_try_recover (GstVkgdrHealth *self)
 {
-  if (!g_atomic_int_get (&self->lost) || !is_driver_usable (self))
-    return;
+  if (!g_atomic_int_get (&self->lost))
+    return TRUE;
+  if (!is_driver_usable (self))
+    return FALSE;
   g_mutex_lock (&self->lock);
   g_clear_error (&self->error);
   g_atomic_int_set (&self->lost, FALSE);
   g_mutex_unlock (&self->lock);
-}
-
-gboolean
-gst_vkgdr_health_is_lost (GstVkgdrHealth *self)
-{
-  forget_error_if_recovered (self);
-  return g_atomic_int_get (&self->lost);
+  return TRUE;
 }
 
 gboolean
@@ -188,7 +184,7 @@ gst_vkgdr_health_check_result (
     gst_vkgdr_set_cuda_error (self->cuda, result, what, error);
     return FALSE;
   }
-  forget_error_if_recovered (self);
+  gst_vkgdr_health_try_recover (self);
   g_mutex_lock (&self->lock);
   set_lost (self, result, what);
   if (error)

@@ -42,8 +42,9 @@ gboolean gst_vkgdr_health_check (GstVkgdrHealth *self, GError **error);
 gboolean gst_vkgdr_health_check_result (
     GstVkgdrHealth *self, CUresult result, const gchar *what, GError **error);
 
-/* Whether the context is lost and the driver still reports the error. */
-gboolean gst_vkgdr_health_is_lost (GstVkgdrHealth *self);
+/* If the context is lost, asks the driver, and forgets the error if the driver
+ * does not report it any more. Returns whether the context can be used. */
+gboolean gst_vkgdr_health_try_recover (GstVkgdrHealth *self);
 
 /* Must be called when a kernel runs for longer than its limit (@error tells
  * which one), and when it has ended. Calls are counted. */

@@ -259,7 +259,7 @@ gst_vkgdr_fence_report_lost (GstVkgdrFence *fence)
   if (gst_vkgdr_fence_get_state (fence, &error) != GST_VKGDR_FENCE_LOST)
     return;
   if (fence->stream
-      && !gst_vkgdr_health_is_lost (
+      && gst_vkgdr_health_try_recover (
           gst_vkgdr_context_get_health (fence->context)))
     gst_vkgdr_stream_fail (fence->stream, error);
   else

@@ -129,7 +129,8 @@ handle_loss (Task *task)
 
   for (i = 0; i < task->fences->len; i++)
     gst_vkgdr_fence_report_lost (g_ptr_array_index (task->fences, i));
-  if (gst_vkgdr_health_is_lost (gst_vkgdr_context_get_health (task->context)))
+  if (!gst_vkgdr_health_try_recover (
+          gst_vkgdr_context_get_health (task->context)))
     return TRUE;
   task->due = g_get_monotonic_time () + LOOK_MAX;
   return !settle (task) && gst_vkgdr_context_synchronize (task->context, NULL);
