@@ -278,6 +278,72 @@ gst_vkgdr_filter_propose_allocation (
   return TRUE;
 }
 
+/* --- input buffers ------------------------------------------------------- */
+
+/* Posts a warning and returns FALSE if the frame cannot be used. Otherwise
+ * applies its crop. The check comes first: a wrong plane could look right once
+ * the crop has moved it. */
+static gboolean
+fit (GstVkgdrFilter *self, GstBuffer **buffer)
+{
+  GError *error = NULL;
+
+  if (gst_vkgdr_buffer_check_video (
+          *buffer, &private_of (self)->in_info, &error)
+      && (!gst_buffer_get_video_crop_meta (*buffer)
+          || (*buffer = gst_vkgdr_buffer_apply_crop (*buffer, &error))))
+    return TRUE;
+  gst_vkgdr_element_post_dropped (GST_ELEMENT (self), error);
+  g_error_free (error);
+  return FALSE;
+}
+
+/* Makes sure that the stream of the filter can use the memory of the buffer.
+ * Posts an error and returns FALSE if that is not possible. The memory of CUDA
+ * elements is wrapped later, because it has to be in the output again. */
+static gboolean
+bring_here (GstVkgdrFilter *self, GstBuffer **buffer)
+{
+  GstVkgdrBaseTransform *base = GST_VKGDR_BASE_TRANSFORM (self);
+  GError *error = NULL;
+  GstBuffer *here;
+
+  if (private_of (self)->from_cuda)
+    return TRUE;
+  here = gst_vkgdr_buffer_ref_here (
+      *buffer, gst_vkgdr_base_transform_get_stream (base), &error);
+  if (!here) {
+    post_error (self, error);
+    return FALSE;
+  }
+  gst_buffer_unref (*buffer);
+  *buffer = here;
+  return TRUE;
+}
+
+/* The door: what passes fits the caps, has no crop, and is in memory that the
+ * filter can use. Nothing behind it checks this again. The parent negotiates,
+ * and drops buffers that are too late. */
+static GstFlowReturn
+gst_vkgdr_filter_submit_input_buffer (
+    GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
+{
+  GstVkgdrFilter *self = GST_VKGDR_FILTER (trans);
+  GstFlowReturn result = GST_BASE_TRANSFORM_CLASS (parent_class)
+                             ->submit_input_buffer (trans, is_discont, input);
+
+  if (result != GST_FLOW_OK || !trans->queued_buf
+      || gst_base_transform_is_passthrough (trans))
+    return result;
+  if (private_of (self)->is_video && !fit (self, &trans->queued_buf))
+    result = GST_BASE_TRANSFORM_FLOW_DROPPED;
+  else if (!bring_here (self, &trans->queued_buf))
+    result = GST_FLOW_ERROR;
+  if (result != GST_FLOW_OK)
+    gst_clear_buffer (&trans->queued_buf);
+  return result;
+}
+
 /* --- output buffers ------------------------------------------------------ */
 
 /* This is not the opposite of GStreamer's "writable", which means that there is
@@ -359,53 +425,6 @@ acquire (GstVkgdrFilter *self, GstBuffer *input, GstBuffer **output)
   return result;
 }
 
-/* Posts a warning and returns FALSE if the frame cannot be used. */
-static gboolean
-check_frame (GstVkgdrFilter *self, GstBuffer *buffer)
-{
-  GError *error = NULL;
-
-  if (!private_of (self)->is_video
-      || gst_vkgdr_buffer_check_video (
-          buffer, &private_of (self)->in_info, &error))
-    return TRUE;
-  gst_vkgdr_element_post_dropped (GST_ELEMENT (self), error);
-  g_error_free (error);
-  return FALSE;
-}
-
-/* Applies the crop of @buffer, which it takes, after a check: a wrong plane
- * could look right once the crop has moved it. Returns NULL if the frame cannot
- * be used. */
-static GstBuffer *
-crop (GstVkgdrFilter *self, GstBuffer *buffer)
-{
-  GError *error = NULL;
-
-  if (!check_frame (self, buffer)) {
-    gst_buffer_unref (buffer);
-    return NULL;
-  }
-  buffer = gst_vkgdr_buffer_apply_crop (buffer, &error);
-  if (buffer)
-    return buffer;
-  gst_vkgdr_element_post_dropped (GST_ELEMENT (self), error);
-  g_error_free (error);
-  return NULL;
-}
-
-static GstFlowReturn
-gst_vkgdr_filter_submit_input_buffer (
-    GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
-{
-  if (!gst_base_transform_is_passthrough (trans)
-      && gst_buffer_get_video_crop_meta (input))
-    input = crop (GST_VKGDR_FILTER (trans), input);
-  return input ? GST_BASE_TRANSFORM_CLASS (parent_class)
-                     ->submit_input_buffer (trans, is_discont, input)
-               : GST_BASE_TRANSFORM_FLOW_DROPPED;
-}
-
 static GstFlowReturn
 gst_vkgdr_filter_prepare_output_buffer (
     GstBaseTransform *trans, GstBuffer *input, GstBuffer **output)
@@ -415,22 +434,19 @@ gst_vkgdr_filter_prepare_output_buffer (
   GError *error = NULL;
 
   *output = input;
-  if (gst_base_transform_is_passthrough (trans))
-    return GST_FLOW_OK;
-  if (!check_frame (self, input))
-    return GST_BASE_TRANSFORM_FLOW_DROPPED;
-  if (can_be_output (self, input))
+  if (gst_base_transform_is_passthrough (trans) || can_be_output (self, input))
     return GST_FLOW_OK;
   if (private_of (self)->is_video)
     return acquire (self, input, output);
 
   *output = allocate (self, input, &error);
-  if (!*output) {
-    post_error (self, error);
-    return GST_FLOW_ERROR;
-  }
-  return klass->copy_metadata (trans, input, *output) ? GST_FLOW_OK
-                                                      : GST_FLOW_ERROR;
+  if (*output && klass->copy_metadata (trans, input, *output))
+    return GST_FLOW_OK;
+  if (*output)
+    gst_vkgdr_ensure_error (&error, "Copying the metadata of a buffer");
+  gst_clear_buffer (output);
+  post_error (self, error);
+  return GST_FLOW_ERROR;
 }
 
 /* Metas that describe the content stay valid if the filter keeps the caps, or
@@ -452,29 +468,6 @@ gst_vkgdr_filter_transform_meta (
 }
 
 /* --- work ---------------------------------------------------------------- */
-
-static gboolean
-check_memory (GstMemory *memory, GError **error)
-{
-  if (gst_is_vkgdr_memory (memory))
-    return TRUE;
-  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "a buffer of caps with " GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY
-      " has memory of type %s: put vkgdrupload before this element",
-      memory->allocator->mem_type);
-  return FALSE;
-}
-
-static gboolean
-check_buffer (GstBuffer *buffer, GError **error)
-{
-  guint i, n = gst_buffer_n_memory (buffer);
-
-  for (i = 0; i < n; i++)
-    if (!check_memory (gst_buffer_peek_memory (buffer, i), error))
-      return FALSE;
-  return TRUE;
-}
 
 /* Calls the subclass, and measures the time of the work. */
 static gboolean
@@ -510,33 +503,16 @@ queue_work (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
   return gst_vkgdr_task_end (&task, ok ? error : NULL) && ok;
 }
 
-/* The output of other CUDA elements is wrapped meanwhile. */
-static gboolean
-filter_here (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
-    GstVkgdrStream *stream, GError **error)
-{
-  GstVkgdrFilterPrivate *priv = private_of (self);
-  gboolean is_wrapped = priv->from_cuda || priv->to_cuda;
-  GstVkgdrCudaWork work = { .input = input };
-  gboolean ok;
-
-  if (is_wrapped
-      && !gst_vkgdr_cuda_work_begin (&work,
-          gst_vkgdr_stream_get_context (stream), input, priv->from_cuda, output,
-          priv->to_cuda, error))
-    return FALSE;
-  ok = queue_work (self, work.input, output, stream, error);
-  return (!is_wrapped || gst_vkgdr_cuda_work_end (&work, ok ? error : NULL))
-         && ok;
-}
-
+/* Buffers of other CUDA elements are wrapped meanwhile. */
 static gboolean
 filter (
     GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output, GError **error)
 {
   GstVkgdrStream *stream =
       gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (self));
-  GstBuffer *copy;
+  GstVkgdrFilterPrivate *priv = private_of (self);
+  gboolean is_wrapped = priv->from_cuda || priv->to_cuda;
+  GstVkgdrCudaWork work = { .input = input };
   gboolean ok;
 
   if (!GST_VKGDR_FILTER_GET_CLASS (self)->filter) {
@@ -545,20 +521,14 @@ filter (
         G_OBJECT_TYPE_NAME (self));
     return FALSE;
   }
-  if (private_of (self)->from_cuda)
-    return filter_here (self, input, output, stream, error);
-  if (gst_is_vkgdr_buffer_of (input, gst_vkgdr_stream_get_context (stream)))
-    return filter_here (self, input, output, stream, error);
-  if (!check_buffer (input, error))
+  if (is_wrapped
+      && !gst_vkgdr_cuda_work_begin (&work,
+          gst_vkgdr_stream_get_context (stream), input, priv->from_cuda, output,
+          priv->to_cuda, error))
     return FALSE;
-
-  GST_LOG_OBJECT (self, "copying a buffer of another context or device");
-  copy = gst_vkgdr_buffer_copy_here (input, stream, error);
-  if (!copy)
-    return FALSE;
-  ok = filter_here (self, copy, output, stream, error);
-  gst_buffer_unref (copy);
-  return ok;
+  ok = queue_work (self, work.input, output, stream, error);
+  return (!is_wrapped || gst_vkgdr_cuda_work_end (&work, ok ? error : NULL))
+         && ok;
 }
 
 static GstFlowReturn

@@ -90,10 +90,14 @@ void gst_vkgdr_cuda_pool_propose (GstVkgdrContext *context, GstQuery *query,
 gboolean gst_vkgdr_cuda_pool_decide (GstVkgdrContext *context, GstQuery *query,
     GstCaps *caps, const GstVideoInfo *info, guint min_buffers, GError **error);
 
-/* Copies @buffer, whose memory must have type VkgdrMemory, to memory of the
- * stream's context. Users of the copy, and writers of @buffer's memory, wait
- * for the copy to be done. NULL with @error set on failure. */
-GstBuffer *gst_vkgdr_buffer_copy_here (
+/* --- this buffer, here (exchange/here.c) --- */
+
+/* Returns @buffer, or a buffer with the same content and metadata, in memory
+ * that @stream can use. The caller has to unref it. GstCudaMemory is wrapped,
+ * and memory of another context or device is copied. Users of a copy, and
+ * writers of @buffer's memory, wait for the copy to be done. NULL with @error
+ * set on failure: %GST_VKGDR_ERROR_ARGUMENT if @buffer has other memory. */
+GstBuffer *gst_vkgdr_buffer_ref_here (
     GstBuffer *buffer, GstVkgdrStream *stream, GError **error);
 
 G_END_DECLS

@@ -1,60 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * exchange/peer.c: copies frames from another CUDA context or another device
- *
- * Knows nothing of layouts: all bytes are copied.
- */
-
-#include "exchange/exchange-private.h"
-
-/* --- VkgdrMemory --------------------------------------------------------- */
-
-static GstMemory *
-copy_here (GstMemory *source, GstVkgdrStream *stream, GError **error)
-{
-  GstVkgdrAllocator *allocator =
-      gst_vkgdr_context_get_allocator (gst_vkgdr_stream_get_context (stream));
-  GstMemory *copy = gst_vkgdr_allocator_alloc (allocator, source->size, error);
-
-  gst_object_unref (allocator);
-  if (copy
-      && !gst_vkgdr_memory_copy_rect (
-          copy, 0, 0, source, 0, 0, source->size, 1, stream, error))
-    g_clear_pointer (&copy, gst_memory_unref);
-  return copy;
-}
-
-GstBuffer *
-gst_vkgdr_buffer_copy_here (
-    GstBuffer *buffer, GstVkgdrStream *stream, GError **error)
-{
-  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
-  GstBuffer *copy = gst_buffer_new ();
-  guint i, n = gst_buffer_n_memory (buffer);
-
-  gst_buffer_copy_into (copy, buffer, GST_BUFFER_COPY_METADATA, 0, -1);
-  GST_BUFFER_FLAG_UNSET (copy, GST_BUFFER_FLAG_TAG_MEMORY);
-  for (i = 0; i < n; i++) {
-    GstMemory *memory =
-        copy_here (gst_buffer_peek_memory (buffer, i), stream, error);
-
-    if (!memory) {
-      gst_buffer_unref (copy);
-      return NULL;
-    }
-    gst_buffer_append_memory (copy, memory);
-  }
-  if (meta)
-    gst_buffer_add_video_meta_full (copy, meta->flags, meta->format,
-        meta->width, meta->height, meta->n_planes, (gsize *) meta->offset,
-        (gint *) meta->stride);
-  return copy;
-}
-
-/* --- GstCudaMemory -------------------------------------------------------
+ * exchange/peer.c: copies GstCudaMemory from another CUDA context or device
  *
  * Streams of one CUDA context cannot order work of the other, so the CPU waits.
  */
+
+#include "exchange/exchange-private.h"
 
 static gboolean
 queue_copy (GstMemory *vkgdr_memory, CUcontext peer, gpointer pointer,

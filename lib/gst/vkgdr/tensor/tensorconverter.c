@@ -266,33 +266,6 @@ check_tensor (GstVkgdrTensorConverter *self, GstMemory *tensor, gsize offset,
   return FALSE;
 }
 
-/* Returns @frame in this library's memory on the converter's device. The caller
- * unrefs it. */
-static GstBuffer *
-bring_frame_here (GstVkgdrTensorConverter *self, GstBuffer *frame,
-    GstVkgdrStream *stream, GError **error)
-{
-  guint i, n = gst_buffer_n_memory (frame);
-
-  if (n == 1 && gst_vkgdr_is_cuda_memory (gst_buffer_peek_memory (frame, 0)))
-    return gst_vkgdr_context_buffer_from_cuda (self->context, frame, error);
-  for (i = 0; i < n; i++) {
-    GstMemory *memory = gst_buffer_peek_memory (frame, i);
-
-    if (!gst_is_vkgdr_memory (memory)) {
-      g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-          "The frame has memory of type %s: it has to be " GST_VKGDR_MEMORY_NAME
-          ", which vkgdrupload makes of it",
-          memory->allocator ? memory->allocator->mem_type : "(none)");
-      return NULL;
-    }
-  }
-  if (gst_is_vkgdr_buffer_of (frame, self->context))
-    return gst_buffer_ref (frame);
-  GST_LOG_OBJECT (self, "a frame of another context or device is copied");
-  return gst_vkgdr_buffer_copy_here (frame, stream, error);
-}
-
 /* Must be called in a task that uses both memories. */
 static gboolean
 queue_job (GstVkgdrTensorConverter *self, GstVkgdrStream *stream,
@@ -387,7 +360,7 @@ gst_vkgdr_tensor_converter_convert (GstVkgdrTensorConverter *converter,
 
   if (!check_tensor (converter, tensor, offset, error))
     return FALSE;
-  here = bring_frame_here (converter, frame, stream, error);
+  here = gst_vkgdr_buffer_ref_here (frame, stream, error);
   if (!here)
     return FALSE;
   ok = convert_here (
