@@ -35,7 +35,7 @@ static const struct {
 } refused[] = {
   { 0, 0, { "size is 0", "", "" } },
   { 1, 2, { "flags", "0x2", "" } },
-  { (size_t) 1 << 60, 0, { "1152921504606846976", "window", "Resizable BAR" } },
+  { (size_t) 1 << 60, 0, { "1152921504606846976", "window", "smaller pools" } },
 };
 
 TEST (refusals)
