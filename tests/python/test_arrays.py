@@ -191,6 +191,20 @@ class Mapped(DeviceTestCase):
         self.assertEqual(found[0].tobytes(), bytes(range(24)))
         self.assertEqual(found[1].tobytes(), bytes((100, 200)) * 6)
 
+    def test_the_end_of_the_interpreter(self) -> None:
+        """Inside of a block, which is not left."""
+        done = support.run_python("-c", """
+import gst_support
+from gst_support import Gst, GstVkgdr
+buffer = Gst.Buffer.new_allocate(None, 64, None)
+def block():
+    with GstVkgdr.mapped(buffer) as (data,):
+        yield data
+kept = block()
+next(kept)
+""")
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+
     def test_readers_cannot_write(self) -> None:
         with GstVkgdr.mapped(self.new_buffer(bytes(64))) as (pixels,):
             self.assert_raise((ValueError, "read-only", pixels.fill, 0))

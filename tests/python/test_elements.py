@@ -144,6 +144,12 @@ class Elements(gst_support.DeviceTestCase):
         def return_false(*args: Any) -> bool:
             return False
 
+        def return_zero(*args: Any) -> int:
+            return 0
+
+        def return_flow(*args: Any) -> Any:
+            return Gst.FlowReturn.EOS
+
         for element, text, has_traceback in (
             (register(do_filter_frame=refuse),
              r"do_filter_frame\(\): KeyError: 'no such thing' \(test_elements.py", True),
@@ -151,6 +157,10 @@ class Elements(gst_support.DeviceTestCase):
             (register(do_open=refuse), r"do_open\(\): KeyError: 'no such thing'", True),
             (register(do_filter_frame=leave), r"do_filter_frame\(\): SystemExit: enough", True),
             (register(do_filter_frame=return_false), "failed, and gave no reason", False),
+            (register(do_filter_frame=return_zero),
+             r"do_filter_frame\(\) returned 0: it has to return True", None),
+            (register(do_filter_frame=return_flow),
+             r"do_filter_frame\(\) returned .*: it has to return True", None),
             (register(do_set_info=return_false), "failed, and gave no reason", False),
             (register(do_filter_frame=compile_nonsense), "mine does not compile", False),
             (register(), "has no function for .* filter_frame_cpu ", False),
@@ -162,10 +172,26 @@ class Elements(gst_support.DeviceTestCase):
                     gst_support.play(
                         "videotestsrc num-buffers=2 ! video/x-raw,format=RGBA "
                         f"! vkgdrupload ! {element} ! fakesink")
-                self.assertEqual("Traceback" in stderr.getvalue(), has_traceback)
-                self.assertEqual(
-                    caught.exception.matches(Gst.LibraryError.quark(), Gst.LibraryError.SETTINGS),
-                    not has_traceback and "no reason" not in text)
+                self.assertEqual("Traceback" in stderr.getvalue(), bool(has_traceback))
+                if has_traceback is not None:
+                    self.assertEqual(
+                        caught.exception.matches(
+                            Gst.LibraryError.quark(), Gst.LibraryError.SETTINGS),
+                        not has_traceback and "no reason" not in text)
+
+    def test_a_flow_of_ok_is_a_success(self) -> None:
+        """As in functions of other base classes of GStreamer, where it is 0."""
+        def copy(element: Any, source: Any, target: Any, stream: Any) -> Any:
+            with element.get_context():
+                driver.memcpy_dtod_async(
+                    pointer(target), pointer(source), source.get_size(), stream)
+            return Gst.FlowReturn.OK
+
+        np.testing.assert_array_equal(self.filter(register(do_filter_frame=copy)), self.pixels)
+
+    def test_late_frames_are_dropped(self) -> None:
+        """As by GstVideoFilter."""
+        self.assertTrue(Gst.ElementFactory.make("cudafilter", None).get_property("qos"))
 
     def test_elements_go_with_their_pipeline(self) -> None:
         """Those that a pipeline makes, and those that are made by hand."""

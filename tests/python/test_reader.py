@@ -210,6 +210,15 @@ class Control(ReaderTestCase):
             (ValueError, "closed", next, reader),
         )
 
+    def test_sources_that_are_no_raw_video(self) -> None:
+        for source, media in (("audiotestsrc ! identity", "audio/x-raw"),
+                              ("videotestsrc ! jpegenc ! identity", "image/jpeg")):
+            with self.subTest(source=source), self.reader(source) as reader:
+                with self.assertRaisesRegex(GLib.Error, f"no raw video: {media}"):
+                    next(reader)
+        for size in (0, 0), (8, 0), (-1, 8):
+            self.assert_raise((ValueError, "at least 1x1", GstVkgdr.TensorReader, ENDLESS, size))
+
     def test_a_reader_may_be_freed_in_its_own_streaming_thread(self) -> None:
         """There, a garbage collection may run at any time, for example in an element
         that is written in Python.

@@ -5,11 +5,12 @@ An array holds a mapping (GstVkgdr.Mapping), and the mapping holds the buffer.
 _gstvkgdr_layout computes where the samples are.
 """
 
+import atexit
 import contextlib
 import ctypes
 import functools
 import math
-from typing import Any, Dict, Iterator, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, Optional, Set, Tuple, Union
 
 from . import _gstvkgdr_layout as layout
 from . import _gstvkgdr_objects as objects
@@ -229,6 +230,17 @@ def device_array(
     return DeviceArray(map_memory(memory, flags | MAP_VKGDR, source, stream), where)
 
 
+# The ends of blocks that have not been left. The interpreter drops such a block at its own
+# end, when no function of GstVkgdr can be called any more.
+_unfinished: Set[Callable[[], None]] = set()
+
+
+@atexit.register
+def _finish_all() -> None:
+    for finish in list(_unfinished):
+        finish()
+
+
 @contextlib.contextmanager
 def mapped(
     buffer: Gst.Buffer, format: layout.Format = None, flags: Gst.MapFlags = Gst.MapFlags.READ,
@@ -244,6 +256,15 @@ def mapped(
     if flags & MAP_VKGDR:
         raise ValueError("arrays of NumPy are on the host: use device_arrays() for the device")
     mappings, arrays = {}, []
+
+    def finish() -> None:
+        _unfinished.discard(finish)
+        for array in arrays:
+            array.flags.writeable = False
+        for mapping in mappings.values():
+            mapping.unmap()
+
+    _unfinished.add(finish)
     try:
         for where in layout.layouts(buffer, format):
             mapping = mappings.get(where.memory) or map_memory(
@@ -253,10 +274,8 @@ def mapped(
                                      bool(flags & Gst.MapFlags.WRITE)))
         yield tuple(arrays)
     finally:
-        for array in arrays:
-            array.flags.writeable = False
-        for mapping in mappings.values():
-            mapping.unmap()
+        if finish in _unfinished:
+            finish()
 
 
 def host_array(address: int, where: layout.Layout, owner: Any, is_writable: bool) -> Any:

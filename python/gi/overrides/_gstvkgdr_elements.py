@@ -2,7 +2,7 @@
 """Elements in Python: additions for subclasses of GstVkgdr.VideoFilter.
 
 An exception in one of its functions becomes the element's error on the bus, except in
-do_close(). A function that returns None has succeeded. Frames for the CPU are arrays of
+do_close(). A function that returns True, None or Gst.FlowReturn.OK has succeeded. Frames for the CPU are arrays of
 NumPy.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, Callable, Tuple
 
 from . import _gstvkgdr_arrays as arrays
 from . import _gstvkgdr_layout as layout
-from ._gstvkgdr_base import DOMAIN, GLib, GstVideo, GstVkgdr, override
+from ._gstvkgdr_base import DOMAIN, GLib, Gst, GstVideo, GstVkgdr, override
 
 # The functions of the base classes that return an error.
 _GUARDED = ("do_open", "do_negotiated", "do_filter", "do_set_info", "do_filter_frame",
@@ -34,7 +34,12 @@ def _guard(function: Callable[..., Any], name: str) -> Callable[..., bool]:
             text = (f"{name}(): {type(error).__name__}: {error} "
                     f"({os.path.basename(where.filename)}, line {where.lineno})")
             raise GLib.Error(text, DOMAIN, int(GstVkgdr.Error.FAILED)) from None
-        return True if result is None else bool(result)
+        if result is None or result is True or result is False:
+            return result is not False
+        if isinstance(result, Gst.FlowReturn) and result == Gst.FlowReturn.OK:
+            return True
+        raise GLib.Error(f"{name}() returned {result!r}: it has to return True or None, or raise "
+                         "an exception", DOMAIN, int(GstVkgdr.Error.FAILED))
 
     return call
 

@@ -56,9 +56,16 @@ def _link(pipeline: Gst.Pipeline, src: Gst.Pad, pad: Gst.Pad) -> None:
     pipeline.add(chain)
     chain.get_static_pad("src").link(pad)
     chain.sync_state_with_parent()
-    result = src.link(chain.get_static_pad("sink"))
-    if result != Gst.PadLinkReturn.OK:
-        _fail(src.get_parent_element(), f"the frames cannot be linked: {result.value_nick}")
+    try:
+        src.link(chain.get_static_pad("sink"))
+    except Gst.LinkError:
+        _fail(src.get_parent_element(), f"this is no raw video: {_describe(src)}. Add a decoder "
+              "to the description, or name the video stream")
+
+
+def _describe(src: Gst.Pad) -> str:
+    caps = src.query_caps(None)
+    return ", ".join(sorted({caps.get_structure(i).get_name() for i in range(caps.get_size())}))
 
 
 def _fail(element: Gst.Element, text: str) -> None:

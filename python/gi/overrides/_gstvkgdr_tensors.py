@@ -123,6 +123,9 @@ def _pair(size: Any) -> Tuple[int, int]:
         width, height = (operator.index(n) for n in size)
     except (TypeError, ValueError):
         raise ValueError(f"the size is (width, height), not {size!r}") from None
+    if width < 1 or height < 1:
+        raise ValueError(f"the size is (width, height) of at least 1x1, not {size!r}: leave it out "
+                         "for the size of the frames")
     return width, height
 
 

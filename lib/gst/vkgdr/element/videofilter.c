@@ -189,6 +189,8 @@ gst_vkgdr_video_filter_class_init (GstVkgdrVideoFilterClass *klass)
 static void
 gst_vkgdr_video_filter_init (GstVkgdrVideoFilter *self)
 {
+  /* As with GstVideoFilter, frames that would be late are dropped. */
+  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), TRUE);
 }
 
 /**
