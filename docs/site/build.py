@@ -47,6 +47,7 @@ PAGES = {
     "docs/container.md": "container",
     "docs/environment.md": "environment",
     "docs/upstreams.md": "upstreams",
+    "docs/real-sources.md": "real-sources",
     "docs/tuning.md": "tuning",
     "docs/performance.md": "performance",
     "docs/architecture.md": "architecture",
