@@ -298,6 +298,27 @@ TEST (stop_of_endless_kernel)
   stop (pipeline);
 }
 
+static const gchar *const unlimited[] = {
+  FRAMES (1) FILTER " ! fakesink",
+  FRAMES (1) FILTER DOWN,
+  SOURCE FILTER " ! fakesink",
+  SOURCE FILTER DOWN,
+};
+
+/* Without a limit, EOS and stop give the kernel some seconds. */
+TEST_LOOP (unlimited_kernel, G_N_ELEMENTS (unlimited))
+{
+  GstElement *pipeline = launch (ENDLESS, 0, unlimited[__i__]);
+
+  if (g_str_has_prefix (unlimited[__i__], SOURCE)) {
+    play_shortly (pipeline);
+  } else {
+    play (pipeline);
+    assert_error (pipeline, "filter", "\"endless\" of filter|kernel-timeout");
+  }
+  stop (pipeline);
+}
+
 #define UP_AND_DOWN "vkgdrupload ! vkgdrdownload"
 #define FILTERED "vkgdrupload ! cudafilter ! vkgdrdownload"
 

@@ -143,7 +143,7 @@ wait_for_work (GstVkgdrBaseTransform *self)
 {
   GError *error = NULL;
 
-  if (!gst_vkgdr_stream_synchronize (private_of (self)->stream, &error))
+  if (!gst_vkgdr_stream_finish (private_of (self)->stream, &error))
     gst_vkgdr_element_post_late_error (GST_ELEMENT (self), error);
   g_clear_error (&error);
 }

@@ -321,6 +321,36 @@ gst_vkgdr_fence_is_signaled (GstVkgdrFence *fence)
 /* --- waiting ---------------------------------------------------------------
  */
 
+static gboolean
+set_late_error (GstVkgdrFence *fence, gint64 timeout, GError **error)
+{
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+      "the device has not finished the work%s%s within %d ms, and the memory "
+      "that it uses is not freed",
+      fence->stream ? " of " : "",
+      fence->stream ? GST_OBJECT_NAME (fence->stream) : "",
+      (gint) (timeout / G_TIME_SPAN_MILLISECOND));
+  return FALSE;
+}
+
+gboolean
+gst_vkgdr_fence_wait_for (GstVkgdrFence *fence, gint64 timeout, GError **error)
+{
+  gint64 since = g_get_monotonic_time ();
+  GstVkgdrFenceState state;
+
+  while ((state = gst_vkgdr_fence_get_state (fence, error))
+         == GST_VKGDR_FENCE_PENDING) {
+    if ((fence->stream && !gst_vkgdr_stream_check (fence->stream, error))
+        || !gst_vkgdr_health_pause (
+            gst_vkgdr_context_get_health (fence->context), since, error))
+      return FALSE;
+    if (g_get_monotonic_time () - since > timeout)
+      return set_late_error (fence, timeout, error);
+  }
+  return state == GST_VKGDR_FENCE_REACHED;
+}
+
 /**
  * gst_vkgdr_fence_wait:
  * @fence: a fence
@@ -336,18 +366,9 @@ gst_vkgdr_fence_is_signaled (GstVkgdrFence *fence)
 gboolean
 gst_vkgdr_fence_wait (GstVkgdrFence *fence, GError **error)
 {
-  gint64 since = g_get_monotonic_time ();
-  GstVkgdrFenceState state;
-
   g_return_val_if_fail (fence != NULL, FALSE);
 
-  while ((state = gst_vkgdr_fence_get_state (fence, error))
-         == GST_VKGDR_FENCE_PENDING)
-    if ((fence->stream && !gst_vkgdr_stream_check (fence->stream, error))
-        || !gst_vkgdr_health_pause (
-            gst_vkgdr_context_get_health (fence->context), since, error))
-      return FALSE;
-  return state == GST_VKGDR_FENCE_REACHED;
+  return gst_vkgdr_fence_wait_for (fence, G_MAXINT64, error);
 }
 
 /* Moves the fences of @waits that are reached to @reached. */

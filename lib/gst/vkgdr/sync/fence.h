@@ -19,13 +19,13 @@ struct _GstVkgdrFence {
 
   /* Of a launch; these do not change. */
   const gchar *kernel; /* interned; NULL: not a launch */
+  gint limit;          /* milliseconds, or 0; atomic; may be set later */
   gsize serial;        /* increases from launch to launch in the process */
   GPtrArray *waits;    /* the fences that the kernel waits for, except that of
                         * the launch before it; NULL: none */
 
   /* Of a launch; under the object lock of the stream. */
   GList link;           /* in the stream's list; `data` is NULL outside of it */
-  guint limit;          /* milliseconds, or 0 */
   gint64 since;         /* when it was first seen to be able to run, or 0 */
   gboolean is_open;     /* the kernel is queued, and the thread does something
                          * else before the event is recorded */

@@ -251,9 +251,12 @@ begin_hang (GstVkgdrFence *launch)
     name = describe (launch);
     error = g_error_new (GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
         "%s runs for more than %d ms, and nothing can end it. "
-        "Check the kernel for an endless loop; if it is only slow, "
-        "raise kernel-timeout (milliseconds; 0 is no limit)",
-        name, g_atomic_int_get (&launch->limit));
+        "Check the kernel for an endless loop; if it is only slow, %s",
+        name, g_atomic_int_get (&launch->limit),
+        g_atomic_int_get (&stream->limit) > 0
+            ? "raise kernel-timeout (milliseconds; 0 is no limit)"
+            : "set kernel-timeout to more milliseconds than it needs: without "
+              "a limit, the end of the stream does not wait for longer");
     g_free (name);
     launch->is_hung = TRUE;
     gst_vkgdr_health_begin_hang (
@@ -462,6 +465,28 @@ gst_vkgdr_launch_add (
   launch->serial = g_atomic_pointer_add (&n_launches, 1);
   add (launch);
   return launch;
+}
+
+gboolean
+gst_vkgdr_launch_limit_all (GstVkgdrStream *stream, guint limit)
+{
+  gboolean any = FALSE;
+  GList *link;
+
+  g_mutex_lock (&lock);
+  GST_OBJECT_LOCK (stream);
+  for (link = stream->launches.head; link; link = link->next) {
+    GstVkgdrFence *launch = link->data;
+
+    any |= launch->kernel != NULL;
+    if (!launch->kernel || g_atomic_int_get (&launch->limit) > 0)
+      continue;
+    g_atomic_int_set (&launch->limit, limit);
+    launch->since = 0;
+  }
+  GST_OBJECT_UNLOCK (stream);
+  g_mutex_unlock (&lock);
+  return any;
 }
 
 void

@@ -21,6 +21,10 @@ GstVkgdrFence *gst_vkgdr_launch_add (
  * a timer runs. */
 void gst_vkgdr_launch_add_other (GstVkgdrFence *fence);
 
+/* Gives the launches in the list that have no limit one of @limit milliseconds
+ * from now on. Returns whether there is any launch. */
+gboolean gst_vkgdr_launch_limit_all (GstVkgdrStream *stream, guint limit);
+
 /* Removes @launch from the list, if it is there. */
 void gst_vkgdr_launch_remove (GstVkgdrFence *launch);
 

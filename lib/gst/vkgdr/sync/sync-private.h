@@ -40,6 +40,11 @@ GstVkgdrFenceState gst_vkgdr_fence_get_state (
 /* An empty array of GstVkgdrFence, which has references to them. */
 GPtrArray *gst_vkgdr_fences_new (void);
 
+/* As gst_vkgdr_fence_wait (), but gives up @timeout microseconds later, with
+ * the error that the device has not finished. */
+gboolean gst_vkgdr_fence_wait_for (
+    GstVkgdrFence *fence, gint64 timeout, GError **error);
+
 /* Adds @fence (transfer full) to @fences, which is made if it is NULL. */
 GPtrArray *gst_vkgdr_fences_add (GPtrArray *fences, GstVkgdrFence *fence);
 
@@ -232,6 +237,11 @@ gboolean gst_vkgdr_task_use (GstVkgdrTask *task, GstVkgdrOrder *order,
  * if the event could not be recorded: then the next users of the memories wait
  * for the whole CUDA context. */
 gboolean gst_vkgdr_task_end (GstVkgdrTask *task, GError **error);
+
+/* Waits until the work of a stream is done, at its end. Like
+ * gst_vkgdr_stream_synchronize (), but gives up some seconds later if a kernel
+ * without a limit does not end, or what the stream waits for. */
+gboolean gst_vkgdr_stream_finish (GstVkgdrStream *stream, GError **error);
 
 /* Must be called around a call that queues a kernel, without a lock.
  * gst_vkgdr_launch_end () consumes the launch.

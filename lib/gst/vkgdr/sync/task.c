@@ -5,6 +5,11 @@
 
 #include "sync/launch.h"
 
+/* Milliseconds that the end of a stream gives to each kernel without a limit,
+ * or to the work of other streams: more than a frame takes, and acceptable for
+ * a user who has stopped a pipeline. */
+#define LAST_LIMIT 5000
+
 /* The tasks of this thread that have not ended yet, the innermost first. */
 static _Thread_local GstVkgdrTask *tasks;
 
@@ -319,6 +324,32 @@ gst_vkgdr_stream_record (GstVkgdrStream *stream, GError **error)
   return fence ? fence : gst_vkgdr_fence_new (stream, error);
 }
 
+static gboolean
+record_and_wait (GstVkgdrStream *stream, gint64 timeout, GError **error)
+{
+  GstVkgdrFence *fence = gst_vkgdr_stream_record (stream, error);
+  gboolean ok;
+
+  if (!fence)
+    return FALSE;
+  ok = gst_vkgdr_fence_wait_for (fence, timeout, error);
+  gst_vkgdr_fence_unref (fence);
+  if (ok)
+    gst_vkgdr_stream_forget_waits (stream);
+  return ok;
+}
+
+/* If the stream has kernels, the timer ends the wait. */
+gboolean
+gst_vkgdr_stream_finish (GstVkgdrStream *stream, GError **error)
+{
+  gint64 timeout = gst_vkgdr_launch_limit_all (stream, LAST_LIMIT)
+                       ? G_MAXINT64
+                       : LAST_LIMIT * G_TIME_SPAN_MILLISECOND;
+
+  return record_and_wait (stream, timeout, error);
+}
+
 /**
  * gst_vkgdr_stream_synchronize:
  * @stream: a stream
@@ -333,17 +364,7 @@ gst_vkgdr_stream_record (GstVkgdrStream *stream, GError **error)
 gboolean
 gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error)
 {
-  GstVkgdrFence *fence;
-  gboolean ok;
-
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  fence = gst_vkgdr_stream_record (stream, error);
-  if (!fence)
-    return FALSE;
-  ok = gst_vkgdr_fence_wait (fence, error);
-  gst_vkgdr_fence_unref (fence);
-  if (ok)
-    gst_vkgdr_stream_forget_waits (stream);
-  return ok;
+  return record_and_wait (stream, G_MAXINT64, error);
 }
