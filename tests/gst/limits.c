@@ -336,8 +336,6 @@ TEST_LOOP (filters_too_late, G_N_ELEMENTS (too_late))
 
 /* --- which kernel an error names ------------------------------------------ */
 
-TEST_REQUIRE (test_require_software);
-
 static gboolean
 launch_and_lose (GstVkgdrStream *stream, GError **error)
 {
@@ -350,8 +348,11 @@ launch_and_lose (GstVkgdrStream *stream, GError **error)
 /* The driver reports the failure of the kernel when its event is recorded. */
 TEST (record_names_the_kernel)
 {
-  g_autoptr (GError) error = filter_frame (launch_and_lose);
+  g_autoptr (GError) error = NULL;
 
+  if (!test_is_software ()) /* calls of a GPU's driver cannot be made to fail */
+    return;
+  error = filter_frame (launch_and_lose);
   test_make_calls_fail (NULL);
   fail_unless (error != NULL);
   fail_unless (strstr (error->message, "kernel \"nothing\" of limited"), "%s",
