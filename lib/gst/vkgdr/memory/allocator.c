@@ -493,8 +493,7 @@ gst_vkgdr_allocator_alloc_pinned (
   if (!check_size (size, error)
       || !gst_vkgdr_allocator_ensure_open (allocator, error))
     return NULL;
-  gst_vkgdr_blocks_start_timer (allocator->blocks);
-  return gst_vkgdr_pinned_memory_new (allocator->blocks->pinned, size, error);
+  return gst_vkgdr_pinned_memory_new (allocator->blocks, size, error);
 }
 
 GstVkgdrStream *

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "memory/backing.h"
@@ -139,6 +140,40 @@ const GstVkgdrBacking gst_vkgdr_backing_device = {
   .name = "device",
   .allocate = device_allocate,
   .free = device_free,
+  .free_waits = TRUE,
+};
+
+/* --- pinned: cuMemHostAlloc ------------------------------------------------
+ */
+
+static gboolean
+pinned_allocate (GstVkgdrAllocation *self, GError **error)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
+
+  if (!gst_vkgdr_check (cuda,
+          cuda->cuMemHostAlloc (
+              &self->data, self->size, CU_MEMHOSTALLOC_PORTABLE),
+          "cuMemHostAlloc", error))
+    return FALSE;
+  self->host = self->data;
+  memset (self->host, 0, self->size); /* no bytes of an earlier use */
+  return TRUE;
+}
+
+static void
+pinned_free (GstVkgdrAllocation *self)
+{
+  if (!gst_vkgdr_context_push (self->context, NULL))
+    return;
+  gst_vkgdr_context_get_driver (self->context)->cuMemFreeHost (self->data);
+  gst_vkgdr_context_pop (self->context);
+}
+
+const GstVkgdrBacking gst_vkgdr_backing_pinned = {
+  .name = "pinned",
+  .allocate = pinned_allocate,
+  .free = pinned_free,
   .free_waits = TRUE,
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/backing.h: the kinds of device memory
+ * memory/backing.h: the kinds of memory
  *
  * A backing is a table of functions for one kind of memory. All other code asks
  * whether an allocation has a host pointer or a file descriptor. It never asks
@@ -11,6 +11,7 @@
  * | device | no | cuMemAlloc |
  * | wrapped | only in a part of a memory that has one | another library |
  * | imported | yes, if it is in the window | another process |
+ * | pinned | yes, and no device pointer | cuMemHostAlloc |
  */
 
 #ifndef __GST_VKGDR_BACKING_H__
@@ -24,7 +25,7 @@ G_BEGIN_DECLS
 
 typedef struct _GstVkgdrBacking GstVkgdrBacking;
 
-/* A contiguous range of device memory. */
+/* A contiguous range of device memory, or of pinned host memory. */
 typedef struct {
   const GstVkgdrBacking *backing;
   GstVkgdrContext *context; /* a reference */
@@ -70,6 +71,7 @@ struct _GstVkgdrBacking {
 
 extern const GstVkgdrBacking gst_vkgdr_backing_window;
 extern const GstVkgdrBacking gst_vkgdr_backing_device;
+extern const GstVkgdrBacking gst_vkgdr_backing_pinned;
 
 /* Allocates @size bytes. NULL with @error set on failure. Must be called
  * without a lock, because the driver may take long. */

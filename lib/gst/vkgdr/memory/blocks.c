@@ -34,6 +34,17 @@ free_allocations (GPtrArray *allocations)
   g_clear_pointer (&allocations, g_ptr_array_unref);
 }
 
+/* Removes all slabs that have had no used block since @since. */
+static GPtrArray *
+remove_idle_locked (GstVkgdrBlocks *self, gint64 since)
+{
+  GPtrArray *idle = gst_vkgdr_slabs_remove_idle (&self->slabs, since);
+
+  g_ptr_array_extend_and_steal (
+      idle, gst_vkgdr_slabs_remove_idle (&self->host_slabs, since));
+  return idle;
+}
+
 /* --- freed parts ---------------------------------------------------------- */
 
 /* The device must have finished with the parts. */
@@ -44,8 +55,6 @@ recycle (GstVkgdrBlocks *self, const GstVkgdrRemains *remains)
 
   g_clear_pointer ((GPtrArray **) &remains->fences, g_ptr_array_unref);
   g_slist_free_full (remains->cuda_wrappers, (GDestroyNotify) gst_memory_unref);
-  if (remains->staging)
-    gst_vkgdr_pinned_give (self->pinned, remains->staging, NULL);
   if (!remains->block.slab) {
     gst_vkgdr_allocation_free (remains->block.allocation);
     return;
@@ -53,7 +62,7 @@ recycle (GstVkgdrBlocks *self, const GstVkgdrRemains *remains)
   g_mutex_lock (&self->lock);
   gst_vkgdr_slabs_give (&self->slabs, &remains->block);
   if (self->is_closed)
-    idle = gst_vkgdr_slabs_remove_idle (&self->slabs, G_MAXINT64);
+    idle = remove_idle_locked (self, G_MAXINT64);
   g_mutex_unlock (&self->lock);
   free_allocations (idle);
 }
@@ -186,10 +195,9 @@ free_idle (GstVkgdrBlocks *self, gint64 since)
 
   gst_vkgdr_blocks_reap (self);
   g_mutex_lock (&self->lock);
-  idle = gst_vkgdr_slabs_remove_idle (&self->slabs, since);
+  idle = remove_idle_locked (self, since);
   g_mutex_unlock (&self->lock);
   free_allocations (idle);
-  gst_vkgdr_pinned_trim (self->pinned, since);
 }
 
 static void start_timer_locked (GstVkgdrBlocks *self);
@@ -208,7 +216,7 @@ on_timer (gpointer user_data)
   free_idle (self, g_get_monotonic_time () - IDLE_TIME);
   g_mutex_lock (&self->lock);
   self->has_timer = FALSE;
-  if (self->slabs.array->len > 0 || !gst_vkgdr_pinned_is_empty (self->pinned))
+  if (self->slabs.array->len > 0 || self->host_slabs.array->len > 0)
     start_timer_locked (self);
   g_mutex_unlock (&self->lock);
   g_object_unref (self);
@@ -232,14 +240,6 @@ start_timer_locked (GstVkgdrBlocks *self)
 }
 
 void
-gst_vkgdr_blocks_start_timer (GstVkgdrBlocks *self)
-{
-  g_mutex_lock (&self->lock);
-  start_timer_locked (self);
-  g_mutex_unlock (&self->lock);
-}
-
-void
 gst_vkgdr_blocks_trim (GstVkgdrBlocks *self)
 {
   free_idle (self, G_MAXINT64);
@@ -248,13 +248,13 @@ gst_vkgdr_blocks_trim (GstVkgdrBlocks *self)
 /* --- allocation ----------------------------------------------------------- */
 
 static gboolean
-take_from_slabs (GstVkgdrBlocks *self, const GstVkgdrBacking *backing,
-    gsize size, GstVkgdrBlock *block)
+take_from_slabs (GstVkgdrBlocks *self, GstVkgdrSlabs *slabs,
+    const GstVkgdrBacking *backing, gsize size, GstVkgdrBlock *block)
 {
   gboolean found;
 
   g_mutex_lock (&self->lock);
-  found = gst_vkgdr_slabs_take (&self->slabs, backing, size, block);
+  found = gst_vkgdr_slabs_take (slabs, backing, size, block);
   start_timer_locked (self);
   g_mutex_unlock (&self->lock);
   return found;
@@ -351,14 +351,14 @@ static gboolean
 take_from_backing (GstVkgdrBlocks *self, const GstVkgdrBacking *backing,
     gsize size, guint64 room, GstVkgdrBlock *block, GError **error)
 {
-  if (take_from_slabs (self, backing, size, block)
+  if (take_from_slabs (self, &self->slabs, backing, size, block)
       || add_slab (self, backing, size, room, block, NULL))
     return TRUE;
   GST_INFO ("%p: out of memory: waiting for memory that is being freed", self);
   wait_and_reap (self);
   gst_vkgdr_blocks_trim (self);
   gst_vkgdr_reclaim_drain (self->context, WAIT_TIME);
-  return take_from_slabs (self, backing, size, block)
+  return take_from_slabs (self, &self->slabs, backing, size, block)
          || add_slab (self, backing, size, room, block, NULL)
          || add_slab (self, backing, size, 0, block, error);
 }
@@ -394,7 +394,8 @@ take_in_window (
   vkgdr_device_info info;
   guint64 room;
 
-  if (take_from_slabs (self, &gst_vkgdr_backing_window, size, block))
+  if (take_from_slabs (
+          self, &self->slabs, &gst_vkgdr_backing_window, size, block))
     return TRUE;
   vkgdr_get_device_info (gst_vkgdr_context_get_handle (self->context), &info);
   room = get_room_in_window (self, &info);
@@ -475,15 +476,35 @@ gst_vkgdr_blocks_take (
   return ok;
 }
 
-gpointer
-gst_vkgdr_blocks_take_staging (GstVkgdrBlocks *self, gsize size, GError **error)
+gboolean
+gst_vkgdr_blocks_take_pinned (
+    GstVkgdrBlocks *self, gsize size, GstVkgdrBlock *block, GError **error)
 {
-  gpointer data = gst_vkgdr_pinned_take (self->pinned, size, error);
+  const GstVkgdrBacking *backing = &gst_vkgdr_backing_pinned;
+  GstVkgdrAllocation *allocation;
 
-  gst_vkgdr_blocks_start_timer (self);
-  if (data && !self->is_pool)
-    memset (data, 0, size);
-  return data;
+  gst_vkgdr_blocks_reap (self);
+  if (take_from_slabs (self, &self->host_slabs, backing, size, block))
+    return TRUE;
+  allocation = gst_vkgdr_allocation_new (backing, self->context,
+      gst_vkgdr_slabs_get_slab_size (&self->host_slabs, size, TRUE), error);
+  if (!allocation)
+    return FALSE;
+  g_mutex_lock (&self->lock);
+  gst_vkgdr_slabs_add (&self->host_slabs, allocation, size, block);
+  g_mutex_unlock (&self->lock);
+  return TRUE;
+}
+
+gboolean
+gst_vkgdr_blocks_take_staging (
+    GstVkgdrBlocks *self, gsize size, GstVkgdrBlock *block, GError **error)
+{
+  if (!gst_vkgdr_blocks_take_pinned (self, size, block, error))
+    return FALSE;
+  if (!self->is_pool)
+    memset (block->host, 0, size);
+  return TRUE;
 }
 
 GstVkgdrSlabsStats
@@ -494,11 +515,15 @@ gst_vkgdr_blocks_get_stats (GstVkgdrBlocks *self)
 
   g_mutex_lock (&self->lock);
   stats = gst_vkgdr_slabs_get_stats (&self->slabs);
-  for (link = self->retired.head; link; link = link->next)
-    if (get_state (link->data) == GST_VKGDR_FENCE_REACHED) {
+  for (link = self->retired.head; link; link = link->next) {
+    const GstVkgdrRemains *remains = link->data;
+
+    if (remains->block.device
+        && get_state (remains) == GST_VKGDR_FENCE_REACHED) {
       stats.active_blocks--;
-      stats.active_bytes -= ((GstVkgdrRemains *) link->data)->block.size;
+      stats.active_bytes -= remains->block.size;
     }
+  }
   g_mutex_unlock (&self->lock);
   return stats;
 }
@@ -510,9 +535,9 @@ gst_vkgdr_blocks_finalize (GObject *object)
 {
   GstVkgdrBlocks *self = GST_VKGDR_BLOCKS (object);
 
-  g_assert (self->slabs.array->len == 0);
+  g_assert (self->slabs.array->len == 0 && self->host_slabs.array->len == 0);
   g_ptr_array_unref (self->slabs.array);
-  gst_vkgdr_pinned_unref (self->pinned);
+  g_ptr_array_unref (self->host_slabs.array);
   g_weak_ref_clear (&self->pool);
   g_mutex_clear (&self->lock);
   gst_vkgdr_context_unref_in_background (self->context);
@@ -538,10 +563,11 @@ gst_vkgdr_blocks_new (GstVkgdrContext *context, GstBufferPool *pool)
   GstVkgdrBlocks *self = g_object_new (GST_TYPE_VKGDR_BLOCKS, NULL);
 
   self->context = gst_vkgdr_context_ref_in_background (context);
-  self->pinned = gst_vkgdr_pinned_new (context);
   self->is_pool = pool != NULL;
   g_weak_ref_init (&self->pool, pool);
-  gst_vkgdr_slabs_init (&self->slabs, self->is_pool);
+  gst_vkgdr_slabs_init (
+      &self->slabs, pool ? GST_VKGDR_SLABS_OF_POOL : GST_VKGDR_SLABS_SHARED);
+  gst_vkgdr_slabs_init (&self->host_slabs, GST_VKGDR_SLABS_SINGLE);
   return self;
 }
 

@@ -2,10 +2,10 @@
  *
  * memory/blocks.h: what the memories of an allocator are made of
  *
- * Each allocator owns one GstVkgdrBlocks: its slabs, its staging buffers, and
- * the streams for transfers between them. Freed parts are used again when the
- * device has finished with them. A slab, or a staging buffer, that is not used
- * for ten seconds goes back to the driver. Thread-safe.
+ * Each allocator owns one GstVkgdrBlocks: slabs of device memory, slabs of
+ * pinned host memory, and the streams for transfers between them. Freed blocks
+ * are used again when the device has finished with them. A slab that is not
+ * used for ten seconds goes back to the driver. Thread-safe.
  *
  * The object may live longer than its allocator: until the device has finished
  * with the last part.
@@ -15,7 +15,6 @@
 #define __GST_VKGDR_BLOCKS_H__
 
 #include "memory/memory-private.h"
-#include "memory/pinned.h"
 #include "memory/slabs.h"
 
 G_BEGIN_DECLS
@@ -29,13 +28,14 @@ struct _GstVkgdrBlocks {
 
   /* These do not change. */
   GstVkgdrContext *context;
-  GstVkgdrPinned *pinned; /* the staging buffers */
   gboolean is_pool;
   GWeakRef pool; /* the pool that owns the allocator, if there is one */
 
   GMutex lock; /* for the fields below; must not be held during a call of the
                 * driver that waits or allocates */
   GstVkgdrSlabs slabs;
+  GstVkgdrSlabs host_slabs; /* of pinned host memory: staging buffers, and
+                             * memory for downloads */
   GstVkgdrStream *streams[2];
   GQueue retired;      /* of GstVkgdrRemains, oldest first */
   gboolean is_closed;  /* the allocator is gone */
@@ -43,10 +43,9 @@ struct _GstVkgdrBlocks {
   gboolean has_warned; /* it was logged that device-only memory is used */
 };
 
-/* The parts of a freed memory. */
+/* What has to wait for the device before it is used again. */
 typedef struct {
   GstVkgdrBlock block;
-  gpointer staging;      /* or NULL */
   GSList *cuda_wrappers; /* of GstMemory */
   GPtrArray *fences;     /* of GstVkgdrFence, or NULL */
 } GstVkgdrRemains;
@@ -72,15 +71,14 @@ gboolean gst_vkgdr_blocks_take (
 gboolean gst_vkgdr_blocks_take_device_only (
     GstVkgdrBlocks *self, gsize size, GstVkgdrBlock *block, GError **error);
 
-/* Takes a staging buffer of pinned host memory. It contains no bytes of another
- * owner. NULL with @error set on failure. */
-gpointer gst_vkgdr_blocks_take_staging (
-    GstVkgdrBlocks *self, gsize size, GError **error);
+/* Takes a block of pinned host memory, which may be larger than @size. It has a
+ * host pointer and no device pointer. */
+gboolean gst_vkgdr_blocks_take_pinned (
+    GstVkgdrBlocks *self, gsize size, GstVkgdrBlock *block, GError **error);
 
-/* Must be called when a block of `pinned` was taken without
- * gst_vkgdr_blocks_take_staging (). The timer gives it back to the driver when
- * it is not used any more. */
-void gst_vkgdr_blocks_start_timer (GstVkgdrBlocks *self);
+/* The same for a staging buffer: it contains no bytes of another owner. */
+gboolean gst_vkgdr_blocks_take_staging (
+    GstVkgdrBlocks *self, gsize size, GstVkgdrBlock *block, GError **error);
 
 /* Queues the clearing of @size bytes at @device. Returns the fence behind it,
  * which the caller owns; NULL with @error set on failure. */

@@ -74,18 +74,26 @@ prepare_stream_locked (
 static gboolean
 ensure_staging_locked (GstVkgdrMemory *self, GError **error)
 {
-  gpointer data;
+  GstVkgdrRemains other = { .fences = NULL };
 
-  if (self->staging)
+  if (self->staging.host)
     return TRUE;
   g_mutex_unlock (&self->lock);
-  data = gst_vkgdr_blocks_take_staging (self->blocks, self->block.size, error);
+  if (!gst_vkgdr_blocks_take_staging (
+          self->blocks, self->block.size, &other.block, error)) {
+    g_mutex_lock (&self->lock);
+    return self->staging.host != NULL;
+  }
   g_mutex_lock (&self->lock);
-  if (!self->staging)
-    self->staging = data;
-  else if (data) /* another reader has allocated it in the meantime */
-    gst_vkgdr_pinned_give (self->blocks->pinned, data, NULL);
-  return self->staging != NULL;
+  if (!self->staging.host) {
+    self->staging = other.block;
+    return TRUE;
+  }
+  /* Another reader has allocated one in the meantime. */
+  g_mutex_unlock (&self->lock);
+  gst_vkgdr_blocks_retire (self->blocks, &other);
+  g_mutex_lock (&self->lock);
+  return self->staging.host != NULL;
 }
 
 /* Whether the content has to be fetched into the staging buffer. Shared memory
@@ -110,8 +118,8 @@ begin_fetch_locked (GstVkgdrMemory *self, GError **error)
   if (self->fetch || !needs_fetch (self)
       || (self->staging_valid && self->cpu_maps > 0))
     return TRUE;
-  self->fetch = copy_async_locked (self, GST_VKGDR_DOWNLOAD, 0, self->staging,
-      self->block.size, stream, error);
+  self->fetch = copy_async_locked (self, GST_VKGDR_DOWNLOAD, 0,
+      self->staging.host, self->block.size, stream, error);
   return self->fetch != NULL;
 }
 
@@ -149,7 +157,7 @@ queue_staging_locked (GstVkgdrMemory *self, gsize offset, gsize size,
     GstVkgdrStream *stream, GError **error)
 {
   GstVkgdrFence *fence = copy_async_locked (self, GST_VKGDR_UPLOAD, offset,
-      (guint8 *) self->staging + offset, size, stream, error);
+      self->staging.host + offset, size, stream, error);
 
   if (!fence)
     return FALSE;
@@ -190,7 +198,7 @@ map_staging_locked (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
     self->keeps_staging = TRUE;
   if (!refresh_staging_locked (self, error))
     return NULL;
-  return self->staging;
+  return self->staging.host;
 }
 
 /* Whether a mapping gets the host pointer of the block. An uncached window must
@@ -213,7 +221,7 @@ map_staged_locked (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 
   if (data)
     return data;
-  if (self->staging || (flags & GST_MAP_READ) || !self->block.host) {
+  if (self->staging.host || (flags & GST_MAP_READ) || !self->block.host) {
     g_propagate_error (error, reason);
     return NULL;
   }
@@ -327,7 +335,7 @@ gst_vkgdr_memory_map_full (GstMemory *mem, GstMapInfo *info, gsize maxsize)
 static GstVkgdrStream *
 prepare_publish_locked (GstVkgdrMemory *self, GError **error)
 {
-  if (self->cpu_data != self->staging || self->order.lost)
+  if (self->cpu_data != self->staging.host || self->order.lost)
     return NULL;
   return prepare_stream_locked (self, GST_VKGDR_UPLOAD, error);
 }
@@ -341,7 +349,7 @@ static void
 publish_locked (GstVkgdrMemory *self, gsize offset, gsize size,
     GstVkgdrStream *stream, GError *error)
 {
-  gboolean is_staged = self->cpu_data == self->staging;
+  gboolean is_staged = self->cpu_data == self->staging.host;
 
   self->written = is_staged ? GST_VKGDR_ACCESS_STAGED : GST_VKGDR_ACCESS_DIRECT;
   if (self->order.lost) { /* a nested mapping has failed */
@@ -407,8 +415,8 @@ void
 gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
 {
   GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
-  GstVkgdrFence *fence = NULL;
-  gpointer lent = NULL;
+  GstVkgdrRemains staging;
+  gboolean is_taken = FALSE;
 
   if (info->flags & GST_MAP_VKGDR)
     gst_vkgdr_memory_mark_unknown_stream (mem, info->flags);
@@ -420,13 +428,13 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
      * they stay in the CPU's cache. A memory whose content the CPU has needed
      * keeps its staging buffer. */
     if (!self->keeps_staging && self->written == GST_VKGDR_ACCESS_STAGED)
-      lent = gst_vkgdr_memory_take_staging_locked (self, &fence);
+      is_taken = gst_vkgdr_memory_take_staging_locked (self, &staging);
   } else if (info->flags & GST_MAP_WRITE) {
     gst_vkgdr_memory_set_on_device_locked (self);
   }
   g_mutex_unlock (&self->lock);
-  if (lent)
-    gst_vkgdr_pinned_give (self->blocks->pinned, lent, fence);
+  if (is_taken)
+    gst_vkgdr_blocks_retire (self->blocks, &staging);
 }
 
 /* The memory must be mapped for writing. Releases the lock meanwhile. */

@@ -126,13 +126,19 @@ gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem)
 {
   GstVkgdrMemory *self = (GstVkgdrMemory *) mem;
   GstVkgdrRemains remains = { .block = self->block,
-    .staging = self->staging,
     .cuda_wrappers = self->cuda_wrappers };
+  GstVkgdrRemains staging = { .block = self->staging };
 
   if (!mem->parent) {
     remains.fences = gst_vkgdr_order_finish (&self->order);
+    if (remains.fences)
+      staging.fences = g_ptr_array_ref (remains.fences);
     g_clear_pointer (&self->fetch, gst_vkgdr_fence_unref);
     gst_vkgdr_policy_turn_clear (&self->turn);
+    if (staging.block.host)
+      gst_vkgdr_blocks_retire (self->blocks, &staging);
+    else
+      g_clear_pointer (&staging.fences, g_ptr_array_unref);
     gst_vkgdr_blocks_retire (self->blocks, &remains);
     g_mutex_clear (&self->lock);
   }
@@ -162,17 +168,20 @@ gst_vkgdr_memory_set_on_device_locked (GstVkgdrMemory *self)
   self->staging_valid = FALSE;
 }
 
-gpointer
+gboolean
 gst_vkgdr_memory_take_staging_locked (
-    GstVkgdrMemory *self, GstVkgdrFence **fence)
+    GstVkgdrMemory *self, GstVkgdrRemains *remains)
 {
-  if (!self->staging || self->cpu_maps > 0 || self->fetch || self->order.lost
-      || !self->turn.policy)
-    return NULL;
+  if (!self->staging.host || self->cpu_maps > 0 || self->fetch
+      || self->order.lost || !self->turn.policy)
+    return FALSE;
+  *remains = (GstVkgdrRemains){ .block = self->staging };
   if (self->order.written)
-    *fence = gst_vkgdr_fence_ref (self->order.written);
+    remains->fences =
+        gst_vkgdr_fences_add (NULL, gst_vkgdr_fence_ref (self->order.written));
+  self->staging = (GstVkgdrBlock){ NULL };
   self->staging_valid = FALSE;
-  return g_steal_pointer (&self->staging);
+  return TRUE;
 }
 
 void
@@ -236,7 +245,7 @@ gst_vkgdr_memory_forget_accesses (GstMemory *mem)
   GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
 
   g_mutex_lock (&self->lock);
-  if (!self->staging && GST_MINI_OBJECT_REFCOUNT_VALUE (mem) == 1)
+  if (!self->staging.host && GST_MINI_OBJECT_REFCOUNT_VALUE (mem) == 1)
     gst_vkgdr_order_set (&self->order, NULL);
   g_mutex_unlock (&self->lock);
 }
@@ -291,11 +300,11 @@ void
 gst_vkgdr_memory_discard (GstMemory *mem)
 {
   GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
-  GstVkgdrFence *fence = NULL;
-  gpointer staging;
+  GstVkgdrRemains staging;
+  gboolean is_taken;
 
   g_mutex_lock (&self->lock);
-  staging = gst_vkgdr_memory_take_staging_locked (self, &fence);
+  is_taken = gst_vkgdr_memory_take_staging_locked (self, &staging);
   self->device_valid = FALSE;
   self->staging_valid = FALSE;
   self->keeps_staging = FALSE;
@@ -304,8 +313,8 @@ gst_vkgdr_memory_discard (GstMemory *mem)
   self->wait_time = 0;
   g_clear_error (&self->order.lost);
   g_mutex_unlock (&self->lock);
-  if (staging)
-    gst_vkgdr_pinned_give (self->blocks->pinned, staging, fence);
+  if (is_taken)
+    gst_vkgdr_blocks_retire (self->blocks, &staging);
 }
 
 GstMemory *

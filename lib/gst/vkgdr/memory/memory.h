@@ -27,7 +27,8 @@ typedef struct {
   GstVkgdrAccess access;
   gboolean host_cached; /* the CPU reads the block as fast as RAM */
 
-  gpointer staging;       /* pinned host memory of size block.size, or NULL */
+  GstVkgdrBlock
+      staging; /* pinned host memory; `host` is NULL if there is none */
   gboolean keeps_staging; /* the CPU has needed the content of `staging`, since
                            * the content of the memory was undefined */
   GstVkgdrFence *fetch;   /* of a transfer to `staging`, or NULL */
@@ -106,12 +107,12 @@ gboolean gst_vkgdr_memory_settle_locked (GstVkgdrMemory *self, GError **error);
 /* The content on the device is now newer than that of the staging buffer. */
 void gst_vkgdr_memory_set_on_device_locked (GstVkgdrMemory *self);
 
-/* Takes the staging buffer away from a memory of a pool, and sets @fence to
- * that of the last transfer from the buffer, or leaves it unchanged. The caller
- * gives both to gst_vkgdr_pinned_give (). Returns NULL if the memory has no
- * staging buffer, or still needs it. */
-gpointer gst_vkgdr_memory_take_staging_locked (
-    GstVkgdrMemory *self, GstVkgdrFence **fence);
+/* Takes the staging buffer away from a memory of a pool, with the fence of the
+ * last transfer from it. The caller passes @remains to
+ * gst_vkgdr_blocks_retire () without the lock. Returns FALSE if the memory has
+ * no staging buffer, or still needs it. */
+gboolean gst_vkgdr_memory_take_staging_locked (
+    GstVkgdrMemory *self, GstVkgdrRemains *remains);
 
 /* --- map.c --- */
 

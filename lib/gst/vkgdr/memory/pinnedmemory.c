@@ -3,8 +3,8 @@
  * memory/pinnedmemory.c: see memory/pinnedmemory.h
  */
 
+#include "memory/blocks.h"
 #include "memory/pinnedmemory.h"
-#include "memory/share.h"
 
 GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_memory_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_memory_debug
@@ -15,8 +15,8 @@ GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_memory_debug);
 typedef struct {
   GstMemory mem;
 
-  GstVkgdrPinned *pinned;
-  guint8 *data;
+  GstVkgdrBlocks *blocks; /* a reference */
+  GstVkgdrBlock block;
   GMutex lock;
   GstVkgdrFence *expected; /* recorded after the pending transfers, or NULL */
 } PinnedMemory;
@@ -50,7 +50,7 @@ pinned_memory_map (GstMemory *mem, gsize maxsize, GstMapFlags flags)
   fence = self->expected ? gst_vkgdr_fence_ref (self->expected) : NULL;
   g_mutex_unlock (&self->lock);
   if (!fence)
-    return self->data;
+    return self->block.host;
   if (!gst_vkgdr_fence_wait (fence, &error)) {
     GST_CAT_ERROR (GST_CAT_DEFAULT,
         "the content of memory %p did not arrive: %s", mem, error->message);
@@ -63,7 +63,7 @@ pinned_memory_map (GstMemory *mem, gsize maxsize, GstMapFlags flags)
     g_clear_pointer (&self->expected, gst_vkgdr_fence_unref);
   g_mutex_unlock (&self->lock);
   gst_vkgdr_fence_unref (fence);
-  return self->data;
+  return self->block.host;
 }
 
 static void
@@ -92,10 +92,13 @@ static void
 pinned_allocator_free (GstAllocator *allocator, GstMemory *mem)
 {
   PinnedMemory *self = (PinnedMemory *) mem;
+  GstVkgdrRemains remains = { .block = self->block };
 
   if (!mem->parent) {
-    gst_vkgdr_pinned_give (self->pinned, self->data, self->expected);
-    gst_vkgdr_pinned_unref (self->pinned);
+    if (self->expected)
+      remains.fences = gst_vkgdr_fences_add (NULL, self->expected);
+    gst_vkgdr_blocks_retire (self->blocks, &remains);
+    g_object_unref (self->blocks);
     g_mutex_clear (&self->lock);
   }
   g_free (self);
@@ -140,18 +143,18 @@ get_allocator (void)
 }
 
 GstMemory *
-gst_vkgdr_pinned_memory_new (GstVkgdrPinned *pinned, gsize size, GError **error)
+gst_vkgdr_pinned_memory_new (GstVkgdrBlocks *blocks, gsize size, GError **error)
 {
-  gpointer data = gst_vkgdr_pinned_take (pinned, size, error);
+  GstVkgdrBlock block;
   PinnedMemory *self;
 
-  if (!data)
+  if (!gst_vkgdr_blocks_take_pinned (blocks, size, &block, error))
     return NULL;
   self = g_new0 (PinnedMemory, 1);
   gst_memory_init (
       GST_MEMORY_CAST (self), 0, get_allocator (), NULL, size, 0, 0, size);
-  self->pinned = gst_vkgdr_pinned_ref (pinned);
-  self->data = data;
+  self->blocks = g_object_ref (blocks);
+  self->block = block;
   g_mutex_init (&self->lock);
   return GST_MEMORY_CAST (self);
 }
@@ -165,7 +168,7 @@ gst_vkgdr_is_pinned_memory (GstMemory *mem)
 gpointer
 gst_vkgdr_pinned_memory_get_data (GstMemory *mem)
 {
-  return root_of (mem)->data + mem->offset;
+  return root_of (mem)->block.host + mem->offset;
 }
 
 gboolean

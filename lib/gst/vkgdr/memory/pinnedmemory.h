@@ -9,12 +9,15 @@
 #ifndef __GST_VKGDR_PINNED_MEMORY_H__
 #define __GST_VKGDR_PINNED_MEMORY_H__
 
-#include "memory/pinned.h"
+#include <gst/vkgdr/gstvkgdrmemory.h>
 
 G_BEGIN_DECLS
 
+typedef struct _GstVkgdrBlocks GstVkgdrBlocks;
+
+/* NULL with @error set on failure. */
 GstMemory *gst_vkgdr_pinned_memory_new (
-    GstVkgdrPinned *pinned, gsize size, GError **error);
+    GstVkgdrBlocks *blocks, gsize size, GError **error);
 
 gboolean gst_vkgdr_is_pinned_memory (GstMemory *mem);
 

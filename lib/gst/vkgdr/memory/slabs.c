@@ -48,16 +48,16 @@ range_at (const GstVkgdrSlab *slab, guint index)
 }
 
 void
-gst_vkgdr_slabs_init (GstVkgdrSlabs *self, gboolean is_pool)
+gst_vkgdr_slabs_init (GstVkgdrSlabs *self, GstVkgdrSlabsKind kind)
 {
-  self->is_pool = is_pool;
+  self->kind = kind;
   self->array = g_ptr_array_new ();
 }
 
 gboolean
 gst_vkgdr_slabs_are_private (const GstVkgdrSlabs *self, gsize size)
 {
-  return self->is_pool || size >= GST_VKGDR_BLOCK_LARGE;
+  return self->kind != GST_VKGDR_SLABS_SHARED || size >= GST_VKGDR_BLOCK_LARGE;
 }
 
 gboolean
@@ -72,8 +72,12 @@ gst_vkgdr_block_is_private (const GstVkgdrBlock *block)
 static gboolean
 fits (const GstVkgdrSlabs *self, const GstVkgdrSlab *slab, gsize size)
 {
-  if (self->is_pool)
+  if (self->kind == GST_VKGDR_SLABS_OF_POOL)
     return TRUE;
+  if (self->kind == GST_VKGDR_SLABS_SINGLE)
+    return slab->blocks == 0
+           && slab->allocation->size / 2
+                  <= round_up (size, GST_VKGDR_PAGE_ALIGNMENT);
   if (size < GST_VKGDR_BLOCK_LARGE)
     return !slab->is_private;
   return slab->is_private && slab->blocks == 0
@@ -101,6 +105,22 @@ take_range (GstVkgdrSlab *slab, guint index, gsize size, GstVkgdrBlock *block)
   slab->bytes += size;
 }
 
+/* Whether the range of @slab at @index is a better choice than @best. Smaller
+ * ranges are, so that large ones stay whole. */
+static gboolean
+is_better (const GstVkgdrSlabs *self, const GstVkgdrSlab *slab, guint index,
+    const GstVkgdrSlab *best, guint best_index)
+{
+  gsize size = range_at (slab, index)->size, best_size;
+
+  if (!best)
+    return TRUE;
+  best_size = range_at (best, best_index)->size;
+  if (self->kind == GST_VKGDR_SLABS_SINGLE && size == best_size)
+    return slab->idle_since > best->idle_since;
+  return size < best_size;
+}
+
 gboolean
 gst_vkgdr_slabs_take (GstVkgdrSlabs *self, const GstVkgdrBacking *backing,
     gsize size, GstVkgdrBlock *block)
@@ -114,18 +134,17 @@ gst_vkgdr_slabs_take (GstVkgdrSlabs *self, const GstVkgdrBacking *backing,
 
     if (slab->allocation->backing != backing || !fits (self, slab, size))
       continue;
-    /* The smallest range, so that large ranges stay whole. */
     for (k = 0; k < slab->free->len; k++)
       if (range_at (slab, k)->size >= size
-          && (!best
-              || range_at (slab, k)->size
-                     < range_at (best, best_index)->size)) {
+          && is_better (self, slab, k, best, best_index)) {
         best = slab;
         best_index = k;
       }
   }
   if (!best)
     return FALSE;
+  if (self->kind == GST_VKGDR_SLABS_SINGLE)
+    size = best->allocation->size;
   take_range (best, best_index, size, block);
   return TRUE;
 }
@@ -136,7 +155,8 @@ gst_vkgdr_slabs_get_slab_size (
 {
   gsize wanted = block_size (size);
 
-  if (!is_tight && self->is_pool && self->array->len == 0
+  if (!is_tight && self->kind == GST_VKGDR_SLABS_OF_POOL
+      && self->array->len == 0
       && wanted < G_MAXSIZE / 2 / MAX (self->n_expected, 1))
     wanted *= MAX (self->n_expected, 1);
   else if (!is_tight && !gst_vkgdr_slabs_are_private (self, wanted))
@@ -151,7 +171,8 @@ gst_vkgdr_slabs_add (GstVkgdrSlabs *self, GstVkgdrAllocation *allocation,
   GstVkgdrSlab *slab = g_new0 (GstVkgdrSlab, 1);
   Range all = { 0, allocation->size };
 
-  size = block_size (size);
+  size = self->kind == GST_VKGDR_SLABS_SINGLE ? allocation->size
+                                              : block_size (size);
   slab->allocation = allocation;
   slab->is_private = gst_vkgdr_slabs_are_private (self, size);
   slab->free = g_array_new (FALSE, FALSE, sizeof (Range));

@@ -5,7 +5,8 @@
  * An allocation of the driver takes a fraction of a millisecond and a file
  * descriptor, so an allocator allocates slabs, and divides them into blocks.
  * All slabs of a pool contain buffers of this pool and nothing else. Outside
- * pools, small blocks share slabs, and a large block has one of its own.
+ * pools, small blocks share slabs, and a large block has one of its own. A
+ * block of pinned host memory always has one of its own.
  *
  * Calls no driver, and does not know whether the device still uses a block. Not
  * thread-safe.
@@ -39,8 +40,15 @@ typedef struct {
   CUdeviceptr device;
 } GstVkgdrBlock;
 
+typedef enum {
+  GST_VKGDR_SLABS_SHARED,  /* small blocks share slabs */
+  GST_VKGDR_SLABS_OF_POOL, /* all blocks share slabs */
+  GST_VKGDR_SLABS_SINGLE /* each block has a slab, and may be larger than asked
+                          * for, so that it is used again for other sizes */
+} GstVkgdrSlabsKind;
+
 typedef struct {
-  gboolean is_pool;
+  GstVkgdrSlabsKind kind;
   guint n_expected; /* number of blocks that the pool takes at its start */
   GPtrArray *array; /* of GstVkgdrSlab */
 } GstVkgdrSlabs;
@@ -52,14 +60,16 @@ typedef struct {
   guint slabs;
 } GstVkgdrSlabsStats;
 
-void gst_vkgdr_slabs_init (GstVkgdrSlabs *self, gboolean is_pool);
+void gst_vkgdr_slabs_init (GstVkgdrSlabs *self, GstVkgdrSlabsKind kind);
 
 /* Whether a slab with a block of @size bytes contains no other blocks, except
  * the buffers of the same pool. */
 gboolean gst_vkgdr_slabs_are_private (const GstVkgdrSlabs *self, gsize size);
 gboolean gst_vkgdr_block_is_private (const GstVkgdrBlock *block);
 
-/* Takes a block from the slabs of @backing. FALSE if none has room. */
+/* Takes a block from the slabs of @backing. FALSE if none has room. Of several
+ * single blocks of the same size, takes the one that was given back last,
+ * because it may be in the CPU's cache. */
 gboolean gst_vkgdr_slabs_take (GstVkgdrSlabs *self,
     const GstVkgdrBacking *backing, gsize size, GstVkgdrBlock *block);
 
