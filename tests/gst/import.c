@@ -241,6 +241,8 @@ TEST (new_memory_is_clear)
   guint64 pointer = 0;
   guint i;
 
+  if (!test_has_window ()) /* then no memory can be exported */
+    return;
   for (i = 0; i < 3; i++) {
     g_autoptr (GstMemory) large = test_memory_new (test_context, 2 * MIB);
     g_autofree guint8 *data = test_device_bytes (large);
