@@ -169,14 +169,23 @@ queue_staging_locked (GstVkgdrMemory *self, gsize offset, gsize size,
 /* --- mapping ---------------------------------------------------------------
  */
 
+/* Makes bytes of the block that the CPU wrote visible to the device
+ * (GST_MAP_WRITE), or the other way round (GST_MAP_READ). */
+static gboolean
+flush (const GstVkgdrBlock *block, gsize offset, gsize size,
+    GstMapFlags direction, GError **error)
+{
+  return gst_vkgdr_allocation_flush (
+      block->allocation, block->offset + offset, size, direction, error);
+}
+
 static gpointer
 map_host_locked (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
   if (!gst_vkgdr_memory_wait_locked (self, flags, error))
     return NULL;
   if ((flags & GST_MAP_READ)
-      && !gst_vkgdr_block_flush (
-          &self->block, 0, self->block.size, GST_MAP_READ, error))
+      && !flush (&self->block, 0, self->block.size, GST_MAP_READ, error))
     return NULL;
   return self->block.host;
 }
@@ -359,7 +368,7 @@ publish_locked (GstVkgdrMemory *self, gsize offset, gsize size,
   if (stream) {
     queue_staging_locked (self, offset, size, stream, &error);
   } else if (!is_staged) {
-    gst_vkgdr_block_flush (&self->block, offset, size, GST_MAP_WRITE, &error);
+    flush (&self->block, offset, size, GST_MAP_WRITE, &error);
     gst_vkgdr_memory_set_on_device_locked (self);
   }
   if (!error)
@@ -388,7 +397,8 @@ unmap_writer_locked (GstVkgdrMemory *self, const GstMemory *mem)
   }
   publish_locked (self, self->dirty_begin, self->dirty_end - self->dirty_begin,
       stream, error);
-  self->dirty_begin = self->dirty_end = 0;
+  self->dirty_begin = 0;
+  self->dirty_end = 0;
 }
 
 /* Releases the lock meanwhile. */
@@ -489,19 +499,12 @@ gst_vkgdr_memory_publish (GstMemory *memory, GError **error)
 /* --- writing without a mapping -------------------------------------------- */
 
 /* Waits until the CPU may write to the block, and marks the content on the
- * device as current. The caller ensures that no other thread uses its memory.
- * The lock is only needed if the root has other memories, which may have other
- * users. */
+ * device as current. */
 static gboolean
 begin_write (GstVkgdrMemory *self, GError **error)
 {
   gboolean ok;
 
-  if (GST_MINI_OBJECT_REFCOUNT_VALUE (self) == 1
-      && gst_vkgdr_order_is_empty (&self->order)) {
-    gst_vkgdr_memory_set_on_device_locked (self);
-    return TRUE;
-  }
   g_mutex_lock (&self->lock);
   ok = gst_vkgdr_memory_wait_locked (self, GST_MAP_WRITE, error);
   if (ok)
@@ -522,8 +525,7 @@ write_host (GstVkgdrMemory *self, gsize offset, gconstpointer data, gsize size,
   vkgdr_copy_to_bar (self->block.host + offset, data, size, 0);
   /* vkgdr_copy_to_bar () ends with a store fence. */
   return self->block.allocation->is_coherent
-         || gst_vkgdr_block_flush (
-             &self->block, offset, size, GST_MAP_WRITE, error);
+         || flush (&self->block, offset, size, GST_MAP_WRITE, error);
 }
 
 static gboolean

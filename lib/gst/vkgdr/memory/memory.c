@@ -51,6 +51,12 @@ GST_DEBUG_CATEGORY (gst_vkgdr_memory_debug);
  * comparison is done for every buffer, and is faster than a check of a type. */
 static const gchar memory_type[] = GST_VKGDR_MEMORY_NAME;
 
+GstVkgdrMemory *
+gst_vkgdr_memory_root (GstMemory *mem)
+{
+  return (GstVkgdrMemory *) gst_vkgdr_share_root (mem);
+}
+
 /* Without a host pointer, every writer is staged. */
 static GstVkgdrAccess
 possible_access (const GstVkgdrBlock *block, GstVkgdrAccess access)

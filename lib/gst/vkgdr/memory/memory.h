@@ -55,13 +55,10 @@ typedef struct {
 
 GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_memory_debug);
 
-static inline GstVkgdrMemory *
-gst_vkgdr_memory_root (GstMemory *mem)
-{
-  return (GstVkgdrMemory *) gst_vkgdr_share_root (mem);
-}
-
 /* --- memory.c --- */
+
+/* The memory that @mem is a part of, or @mem. */
+GstVkgdrMemory *gst_vkgdr_memory_root (GstMemory *mem);
 
 /* Sets the functions of @allocator that work on a GstVkgdrMemory, except
  * mem_copy and the functions of mappings. */
@@ -124,16 +121,6 @@ void gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info);
 /* Must be called when another process gets access to the memory: the content on
  * the device may change at any time from now on. */
 void gst_vkgdr_memory_set_shared (GstMemory *mem);
-
-/* Makes bytes of the block that the CPU wrote visible to the device
- * (GST_MAP_WRITE), or the other way round (GST_MAP_READ). */
-static inline gboolean
-gst_vkgdr_block_flush (const GstVkgdrBlock *block, gsize offset, gsize size,
-    GstMapFlags direction, GError **error)
-{
-  return gst_vkgdr_allocation_flush (
-      block->allocation, block->offset + offset, size, direction, error);
-}
 
 G_END_DECLS
 

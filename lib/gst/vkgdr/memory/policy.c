@@ -155,7 +155,8 @@ judge_direct_locked (GstVkgdrPolicy *self, gboolean is_slow, GstClockTime now)
     self->retry = RETRY;
   } else if (++self->n_slow >= TRIALS) {
     self->is_plain = FALSE;
-    self->n_slow = self->n_trials = 0;
+    self->n_slow = 0;
+    self->n_trials = 0;
     self->staged_until = now + self->retry;
     self->retry *= 2;
   }
@@ -188,7 +189,9 @@ count_thread_locked (
   if (self->n_observed < SAMPLE)
     return;
   self->waits = self->thread_cpu < BUSY * self->thread_time;
-  self->n_observed = self->thread_time = self->thread_cpu = 0;
+  self->n_observed = 0;
+  self->thread_time = 0;
+  self->thread_cpu = 0;
 }
 
 /* --- how long a writer needs ---------------------------------------------- */
@@ -283,7 +286,8 @@ gst_vkgdr_policy_turn_end (
 
   if (!policy || !turn->is_pending)
     return;
-  turn->is_pending = turn->is_trial = FALSE;
+  turn->is_pending = FALSE;
+  turn->is_trial = FALSE;
   g_mutex_lock (&policy->lock);
   count_thread_locked (policy, work, turn->waited);
   if (is_direct && !is_reader_locked (policy, work->end))

@@ -5,6 +5,12 @@
 
 #include "memory/share.h"
 
+GstMemory *
+gst_vkgdr_share_root (GstMemory *mem)
+{
+  return mem->parent ? mem->parent : mem;
+}
+
 void
 gst_vkgdr_share_init (
     GstMemory *part, GstMemory *mem, gssize offset, gssize size)

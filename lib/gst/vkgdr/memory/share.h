@@ -15,11 +15,7 @@
 G_BEGIN_DECLS
 
 /* The memory that @mem is a part of, or @mem. */
-static inline GstMemory *
-gst_vkgdr_share_root (GstMemory *mem)
-{
-  return mem->parent ? mem->parent : mem;
-}
+GstMemory *gst_vkgdr_share_root (GstMemory *mem);
 
 /* Initialises @part, which must be zero-filled, as a part of @mem. To be called
  * by a GstMemoryShareFunction. */

@@ -213,13 +213,6 @@ gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence)
 }
 
 gboolean
-gst_vkgdr_order_is_empty (const GstVkgdrOrder *order)
-{
-  return !order->written && !order->readers && !order->lost
-         && !order->has_unknown_use;
-}
-
-gboolean
 gst_vkgdr_order_is_written (GstVkgdrOrder *order)
 {
   if (order->has_unknown_use || order->lost)

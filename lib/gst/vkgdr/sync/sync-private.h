@@ -172,10 +172,6 @@ void gst_vkgdr_order_mark (
  * earlier accesses to the memory. */
 void gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence);
 
-/* Whether there is no fence, no unknown use, and no error. Does
- * not query fences, so the result may be FALSE although all work is done. */
-gboolean gst_vkgdr_order_is_empty (const GstVkgdrOrder *order);
-
 /* Whether the content is on the device, so that readers do not have to wait. */
 gboolean gst_vkgdr_order_is_written (GstVkgdrOrder *order);
 
