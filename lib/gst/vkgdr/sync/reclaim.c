@@ -32,7 +32,8 @@ typedef struct {
   GstVkgdrContext *context; /* NULL: a task of a timer */
   GPtrArray *fences;        /* or NULL */
   gint64 due;               /* monotonic time, or 0: at once */
-  gboolean is_settled;      /* `fences` covers all work of the CUDA context */
+  gboolean is_settled;      /* `fences` covers all work of the CUDA context, or
+                             * `func`      does not block until that is done */
   GDestroyNotify func;
   gpointer data;
 } Task;
@@ -359,8 +360,8 @@ push (GstVkgdrContext *context, Task *task)
   return self != NULL;
 }
 
-void
-gst_vkgdr_reclaim (GstVkgdrContext *context, GPtrArray *fences,
+static void
+reclaim (GstVkgdrContext *context, GPtrArray *fences, gboolean is_settled,
     GDestroyNotify func, gpointer data)
 {
   Task *task;
@@ -370,9 +371,17 @@ gst_vkgdr_reclaim (GstVkgdrContext *context, GPtrArray *fences,
   task = g_new0 (Task, 1);
   task->context = gst_vkgdr_context_ref_in_background (context);
   task->fences = fences;
+  task->is_settled = is_settled;
   task->func = func;
   task->data = data;
   push (context, task);
+}
+
+void
+gst_vkgdr_reclaim (GstVkgdrContext *context, GPtrArray *fences,
+    GDestroyNotify func, gpointer data)
+{
+  reclaim (context, fences, FALSE, func, data);
 }
 
 gboolean
@@ -419,9 +428,11 @@ gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout)
  * @user_data: data for @func
  *
  * Calls @func once, when the device has finished with all work that was queued
- * before @fence. Meant for memory that the device uses and that no thread waits
- * for: the call may come later than necessary, when other work of the device is
- * done as well.
+ * before @fence. Meant for memory of others that the device uses. The call may
+ * come some milliseconds later, or much later if the driver is freeing memory
+ * at that time and waits for a kernel. @func should not call functions of the
+ * driver that wait for the device, such as `cuMemFree`: calls of other threads
+ * would wait, too.
  *
  * As long as it is unknown whether the device has finished, because a kernel
  * does not end or the fence is lost, @func is not called, and the driver is
@@ -439,7 +450,7 @@ gst_vkgdr_fence_release_later (
   g_return_if_fail (fence != NULL);
   g_return_if_fail (func != NULL);
 
-  gst_vkgdr_reclaim (gst_vkgdr_fence_get_context (fence),
-      gst_vkgdr_fences_add (NULL, gst_vkgdr_fence_ref (fence)), func,
+  reclaim (gst_vkgdr_fence_get_context (fence),
+      gst_vkgdr_fences_add (NULL, gst_vkgdr_fence_ref (fence)), TRUE, func,
       user_data);
 }
