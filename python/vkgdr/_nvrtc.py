@@ -1,37 +1,31 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""NVRTC by ctypes, and nvcc's options in NVRTC's words."""
+"""NVRTC by ctypes. libvkgdr knows what users of nvcc write, and NVRTC does not take."""
 
+import contextlib
 import ctypes
 import functools
 import glob
+import itertools
 import os
 import sys
-from typing import Any, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from ._context import get_driver_version
 from ._cuda import RuntimeError
-from ._library import lib
+from ._library import declare, lib, structure
+
+_Header = structure("_Header", "s name s text")
+declare("""
+    vkgdr_nvcc_translate W WP  vkgdr_nvcc_find_folders W P  vkgdr_nvcc_free - W
+    vkgdr_nvcc_get_headers H -  vkgdr_nvcc_get_options W i  vkgdr_nvcc_explain s s""",
+    W=ctypes.POINTER(ctypes.c_char_p), H=ctypes.POINTER(_Header))
+
+#: The header in front of every source, and those that the C library has.
+HEADER = "vkgdr/nvcc.h"
+HEADERS: Dict[bytes, bytes] = {header.name: header.text for header in itertools.takewhile(
+    lambda header: header.name, lib.vkgdr_nvcc_get_headers())}
 
 _NAMES = ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so")
-
-# Headers that nvcc takes from the host compiler. NVRTC itself knows printf(), assert(),
-# malloc() and the mathematical functions.
-_NO_CONTENT = (
-    "assert.h cassert cfloat climits cmath cstddef cstdio cstdlib cstring ctime cuda_runtime.h "
-    "cuda_runtime_api.h device_launch_parameters.h float.h iostream limits.h math.h "
-    "math_constants.h stddef.h stdio.h stdlib.h string.h time.h vector_functions.h "
-    "vector_types.h"
-)
-_INTEGERS = """#pragma once
-typedef signed char int8_t; typedef unsigned char uint8_t;
-typedef short int16_t; typedef unsigned short uint16_t;
-typedef int int32_t; typedef unsigned int uint32_t;
-typedef long long int64_t; typedef unsigned long long uint64_t;
-typedef long intptr_t; typedef unsigned long uintptr_t;
-"""
-HEADERS = {**{name: "#pragma once\n" for name in _NO_CONTENT.split()},
-           **{name: _INTEGERS for name in ("stdint.h", "cstdint", "inttypes.h")}}
-
 
 def cuda_folders() -> List[str]:
     """The folders of CUDA toolkits that exist."""
@@ -48,12 +42,29 @@ def _candidates() -> Iterator[str]:
         yield os.environ["VKGDR_NVRTC"]
         return
     yield from _NAMES
-    folders = [os.path.join(folder, "lib64") for folder in cuda_folders()]
+    folders = [os.path.join(folder, name) for folder in cuda_folders() for name in ("lib64", "lib")]
     for path in sys.path:
         folders += glob.glob(os.path.join(path, "nvidia", "*", "lib"))
     for folder in folders:
         for name in _NAMES:
             yield os.path.join(folder, name)
+    with contextlib.suppress(Exception):  # it is not installed, or it finds none
+        from cuda.pathfinder import load_nvidia_dynamic_lib
+
+        yield load_nvidia_dynamic_lib("nvrtc").abs_path
+
+
+def _pathfinder_folders() -> List[str]:
+    """The folders of headers that NVIDIA's package cuda.pathfinder finds, if it is there."""
+    try:
+        from cuda.pathfinder import find_nvidia_header_directory
+    except ImportError:
+        return []
+    folders = []
+    for name in ("cudart", "cccl", "curand"):
+        with contextlib.suppress(Exception):  # it raises what it likes for an unknown name
+            folders.append(find_nvidia_header_directory(name))
+    return [folder for folder in folders if folder]
 
 
 class Nvrtc:
@@ -84,24 +95,41 @@ class Nvrtc:
         getattr(self._library, f"nvrtcGet{what}")(program, buffer)
         return buffer.raw[: size.value]
 
+    def include_folders(self) -> List[str]:
+        """The folders of CUDA's headers, those of this library first."""
+        if self.is_software:
+            return []
+        function = ctypes.cast(self._library.nvrtcVersion, ctypes.c_void_p)
+        folders = _take(lib.vkgdr_nvcc_find_folders(function)) + _pathfinder_folders()
+        for path in sys.path:
+            folders += glob.glob(os.path.join(path, "nvidia", "*", "include"))
+        return [*dict.fromkeys(folders)]
+
+    def own_options(self) -> List[str]:
+        """The options with which it compiles as nvcc does."""
+        major, minor = self.version
+        words = lib.vkgdr_nvcc_get_options(major * 1000 + minor * 10)
+        return [os.fsdecode(word) for word in itertools.takewhile(bool, words)]
+
     def compile(self, source: str, options: Sequence[str], image: str) -> Tuple[bytes, str]:
         """Returns the image ("CUBIN" or "PTX") and the messages. There is no image if
         the source has an error.
         """
         program = ctypes.c_void_p()
-        # softcuda compiles with a compiler of the host, which has these headers.
-        headers = {} if self.is_software else HEADERS
-        names = (ctypes.c_char_p * len(headers))(*(name.encode() for name in headers))
-        contents = (ctypes.c_char_p * len(headers))(*(text.encode() for text in headers.values()))
+        names = (ctypes.c_char_p * len(HEADERS))(*HEADERS)
+        contents = (ctypes.c_char_p * len(HEADERS))(*HEADERS.values())
         words = (ctypes.c_char_p * len(options))(*(os.fsencode(word) for word in options))
         result = self._library.nvrtcCreateProgram(
-            ctypes.byref(program), source.encode(), b"kernel.cu", len(headers), contents, names)
+            ctypes.byref(program), source.encode(), b"kernel.cu", len(HEADERS), contents, names)
         if result:
             return b"", f"nvrtcCreateProgram: error {result}"
         try:
             result = self._library.nvrtcCompileProgram(program, len(words), words)
-            log = self._text(program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
-            return b"" if result else self._text(program, image), log.strip()
+            log = self._text(program, "ProgramLog").rstrip(b"\0")
+            advice = lib.vkgdr_nvcc_explain(log) if result else None
+            if advice:
+                log += b"\n" + advice + b"."
+            return b"" if result else self._text(program, image), log.decode(errors="replace").strip()
         finally:
             self._library.nvrtcDestroyProgram(ctypes.byref(program))
 
@@ -135,36 +163,15 @@ def load() -> Nvrtc:
     return newer
 
 
-# Options of nvcc that have no meaning for NVRTC, or concern the host compiler. Those of
-# the second list have a value. A value follows "=", or is the next word.
-_IGNORED = ("-m64", "--machine=64", "-v", "--verbose", "--keep", "-g", "--debug", "-O", "-O0",
-            "-O1", "-O2", "-O3", "--cubin", "-cubin", "--ptx", "-ptx", "-c")
-_IGNORED_WITH_VALUE = (
-    "-Xcompiler", "--compiler-options", "-ccbin", "--compiler-bindir", "-L", "--library-path", "-l",
-    "--library", "-code", "--gpu-code", "-gencode", "--generate-code", "-x", "-Xlinker",
-    "--linker-options", "-odir", "-o")
-_RENAMED = {"-G": "--device-debug", "-lineinfo": "--generate-line-info", "-w": "--disable-warnings",
-            "-dc": "--relocatable-device-code=true", "-use_fast_math": "--use_fast_math"}
-_WITH_VALUE = {
-    "-I": "-I", "-isystem": "-I", "-D": "-D", "-U": "-U", "-std": "--std=",
-    "-rdc": "--relocatable-device-code=", "-arch": "--gpu-architecture=",
-    "-maxrregcount": "--maxrregcount=", "-Xptxas": "--ptxas-options=",
-    **{name: f"{name}=" for name in (
-        "--gpu-architecture", "--maxrregcount", "--ptxas-options", "--std", "--include-path",
-        "--relocatable-device-code", "--define-macro", "--undefine-macro")}}
+def _take(words: Any) -> List[str]:
+    """The strings of a list of C, which is freed."""
+    try:
+        return [os.fsdecode(word) for word in itertools.takewhile(bool, words)]
+    finally:
+        lib.vkgdr_nvcc_free(words)
 
 
 def translate(options: Sequence[str]) -> List[str]:
     """nvcc's options as NVRTC's. Unknown ones are passed on."""
-    result: List[str] = []
-    words = iter(options)
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals and name in (*_WITH_VALUE, *_IGNORED_WITH_VALUE):
-            value = next(words, "")
-        if name in _WITH_VALUE:
-            result.append(_WITH_VALUE[name] + value)
-        elif word in _RENAMED or not (word in _IGNORED or name in _IGNORED_WITH_VALUE
-                                      or word[:2] in ("-L", "-l")):
-            result.append(_RENAMED.get(word, word))
-    return result
+    words = (ctypes.c_char_p * (len(options) + 1))(*(os.fsencode(word) for word in options))
+    return _take(lib.vkgdr_nvcc_translate(words, None))

@@ -24,9 +24,7 @@ __all__ = [
 #: The options of sources that are compiled without `options`.
 DEFAULT_NVCC_FLAGS: List[str] = os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").split()
 
-# Types of the host's C library that every source has with nvcc, and does not with NVRTC.
-_PRELUDE = ("typedef unsigned short ushort; typedef unsigned int uint; typedef unsigned long ulong;"
-            '\n#line 1 "kernel.cu"\n')
+_PRE_INCLUDE = re.compile("^--pre-include=")
 _INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)', re.MULTILINE)
 
 
@@ -98,15 +96,27 @@ def _architecture(nvrtc: _nvrtc.Nvrtc, arch: Optional[str]) -> Optional[str]:
     return f"compute_{max(older)}" if older and number not in known else f"sm_{number}"
 
 
-def _include_folders(include_dirs: Optional[Sequence[str]]) -> List[str]:
+def _include_folders(include_dirs: Optional[Sequence[str]], nvrtc: _nvrtc.Nvrtc) -> List[str]:
     folders = [os.fspath(folder) for folder in include_dirs or ()]
     # The headers of PyCUDA, which its gpuarray uses, if it is installed.
     spec = find_spec("pycuda")
     if spec is not None and spec.origin:
         folders.append(os.path.join(os.path.dirname(spec.origin), "cuda"))
-    folders += [os.path.join(folder, include) for folder in _nvrtc.cuda_folders()
-                for include in ("include", "include/cccl")]
+    folders += nvrtc.include_folders()
     return [folder for folder in folders if os.path.isdir(folder)]
+
+
+def prepare(
+    nvrtc: _nvrtc.Nvrtc, source: str, options: Sequence[str],
+    include_dirs: Optional[Sequence[str]] = None,
+) -> Tuple[str, List[str]]:
+    """A source for nvcc and its options, as NVRTC takes them."""
+    words = _nvrtc.translate(options)
+    before = [_PRE_INCLUDE.sub("", word) for word in words if _PRE_INCLUDE.match(word)]
+    words = [word for word in words if not _PRE_INCLUDE.match(word)] + nvrtc.own_options()
+    words += [f"-I{folder}" for folder in _include_folders(include_dirs, nvrtc)]
+    includes = [f"#include <{name}>\n" for name in (_nvrtc.HEADER, *before)]
+    return "".join([*includes, '#line 1 "kernel.cu"\n', source]), words
 
 
 def _keep_files(source: str, image: bytes, target: str) -> None:
@@ -130,10 +140,10 @@ def compile(  # noqa: A001 # PyCUDA's name
     assert target in ("cubin", "ptx", "fatbin"), "the target is cubin, ptx or fatbin"
     if not no_extern_c:
         source = 'extern "C" {\n%s\n}\n' % source
-    source = _PRELUDE + source
     nvrtc = _nvrtc.load()
     given = list(DEFAULT_NVCC_FLAGS if options is None else options)
-    words = _nvrtc.translate([*given, "-G"] if driver.CUDA_DEBUGGING else given)
+    source, words = prepare(
+        nvrtc, source, [*given, "-G"] if driver.CUDA_DEBUGGING else given, include_dirs)
     if not any(word.startswith("--gpu-architecture") for word in words):
         arch = _architecture(nvrtc, arch)
         if arch is not None:
@@ -143,14 +153,13 @@ def compile(  # noqa: A001 # PyCUDA's name
     # A virtual architecture, such as NVRTC's default, has no CUBIN. The driver compiles the PTX.
     is_real = any(word.startswith("--gpu-architecture=sm_") for word in words)
     image_kind = "CUBIN" if is_real and target != "ptx" else "PTX"
-    folders = _include_folders(include_dirs)
-    words += [f"-I{folder}" for folder in folders]
 
     folder = _cache_folder(cache_dir)
     path = None
     if folder is not None:
-        key = (source, words, nvrtc.version, nvrtc.build, target)
+        key = (source, words, nvrtc.version, nvrtc.build, target, _nvrtc.HEADERS)
         digest = hashlib.sha256(repr(key).encode())
+        folders = [word[2:] for word in words if word.startswith("-I")]
         _hash_includes(digest, source, folders, set())
         path = os.path.join(folder, f"{digest.hexdigest()}.{target}")
         if _is_own(path):

@@ -148,7 +148,8 @@ TEST_LOOP (text_for_the_compiler, G_N_ELEMENTS (texts))
   GstVkgdrSource *source = gst_vkgdr_source_scan (text);
   g_autofree gchar *made =
       gst_vkgdr_source_make_text (source, text, "a \"name\"");
-  g_autofree gchar *expected = g_strdup_printf ("#include \"vkgdr/kernel.h\"\n"
+  g_autofree gchar *expected = g_strdup_printf ("#include \"vkgdr/nvcc.h\"\n"
+                                                "#include \"vkgdr/kernel.h\"\n"
                                                 "extern \"C\" {\n"
                                                 "#line 1 \"a \\\"name\\\"\"\n"
                                                 "%s\n}\n",
@@ -232,9 +233,15 @@ static const struct {
   { "--fmad=true --fmad=false", "--fmad=false |" },
   { "--std=c++20 --maxrregcount=32 -std=c++14 -maxrregcount=64",
       "--std=c++14 --maxrregcount=64 |" },
+  /* Those for the host, for files and for another device have no effect. */
+  { "-O3 -arch=sm_80 -Xcompiler -fPIC -Werror all-warnings -t4 -rdc=true -lm",
+      "|" },
+  { "-Xptxas -O3,-v --resource-usage -isystem /a -include b.h",
+      "--ptxas-options=-O3 --ptxas-options=-v --ptxas-options=-v | /a" },
+  { "-forward-unknown-to-host-compiler -fPIC", "|" },
   { "x" },
   { "-D" },
-  { "--std=c++03" },
+  { "--std=c++98" },
   { "--maxrregcount=" },
   { "--maxrregcount=1x" },
   { "-Xclang -load" },
@@ -274,7 +281,7 @@ use_as_source (const guint8 *data, gsize size)
 
   /* The lines keep their numbers. Lines are added only in front and at the
    * end. */
-  fail_unless (added >= 3 && added <= 5);
+  fail_unless (added >= 4 && added <= 6);
   fail_unless (source->tile_x >= 1 && source->tile_x < 100);
   fail_unless (source->tile_y >= 1 && source->tile_y < 100);
   gst_vkgdr_source_free (source);

@@ -695,16 +695,16 @@ class Compiler(WithContext):
         self.addCleanup(driver.set_debugging, False)
         with self.assertRaises(driver.CompileError) as caught:
             compiler.compile("banana")
-        self.assertIn("--device-debug", caught.exception.command_line or ())
+        self.assertIn("-G", caught.exception.command_line or ())
 
     def test_options(self) -> None:
         self.assertEqual(
             _nvrtc.translate(["-O3", "-Xcompiler", "-fPIC", "-I", "/a", "-I/b", "-D", "X=1", "-DY",
                               "-use_fast_math", "-arch", "sm_90", "-arch=sm_80", "-lcudadevrt",
                               "-lineinfo", "--ptxas-options=-v", "-std=c++17", "-rdc=true"]),
-            ["-I/a", "-I/b", "-DX=1", "-DY", "--use_fast_math", "--gpu-architecture=sm_90",
-             "--gpu-architecture=sm_80", "--generate-line-info", "--ptxas-options=-v",
-             "--std=c++17", "--relocatable-device-code=true"])
+            ["-I/a", "-I/b", "-DX=1", "-DY", "--use_fast_math", "--gpu-architecture=sm_80",
+             "-lineinfo", "--ptxas-options=-v", "--std=c++17",
+             "--relocatable-device-code=true"])
 
     def test_host_headers_and_types_that_nvcc_knows(self) -> None:
         compiler.SourceModule(

@@ -60,7 +60,7 @@ public:
   }
 };
 
-static inline thread_block
+__device__ static inline thread_block
 this_thread_block ()
 {
   return thread_block ();
@@ -211,7 +211,7 @@ public:
 
 /* This is a macro like __activemask(), because the result depends on the place
  * of the call. */
-static inline coalesced_group
+__device__ static inline coalesced_group
 softcuda_coalesced (unsigned int mask)
 {
   return coalesced_group (mask);
@@ -295,7 +295,7 @@ public:
 };
 
 template <unsigned int Size, typename Parent>
-static inline thread_block_tile<Size, Parent>
+__device__ static inline thread_block_tile<Size, Parent>
 tiled_partition (const Parent &)
 {
   return thread_block_tile<Size, Parent> ();
@@ -363,7 +363,7 @@ public:
   }
 };
 
-static inline thread_group
+__device__ static inline thread_group
 tiled_partition (const thread_group &parent, unsigned int size)
 {
   return parent.softcuda_tile (size);
@@ -372,21 +372,21 @@ tiled_partition (const thread_group &parent, unsigned int size)
 /* ---- the same as functions ---- */
 
 template <typename Group>
-static inline void
+__device__ static inline void
 sync (const Group &group)
 {
   group.sync ();
 }
 
 template <typename Group>
-static inline unsigned int
+__device__ static inline unsigned int
 thread_rank (const Group &group)
 {
   return group.thread_rank ();
 }
 
 template <typename Group>
-static inline unsigned int
+__device__ static inline unsigned int
 group_size (const Group &group)
 {
   return group.size ();

@@ -29,7 +29,7 @@ struct __half_raw {
 /* ---- conversion of the bits ---- */
 
 /* Rounds to an integer. */
-static inline double
+__device__ static inline double
 softcuda_round (double v, softcuda_rounding rounding, bool negative)
 {
   if (rounding == SOFTCUDA_ROUND_NEAREST)
@@ -42,7 +42,7 @@ softcuda_round (double v, softcuda_rounding rounding, bool negative)
 
 /* A half has 10 bits after the first one, and exponents from -14 to 15. If
  * rounding carries into the exponent, the sum below is still right. */
-static inline unsigned short
+__device__ static inline unsigned short
 softcuda_half_bits (
     double v, softcuda_rounding rounding = SOFTCUDA_ROUND_NEAREST)
 {
@@ -68,7 +68,7 @@ softcuda_half_bits (
                                  + (unsigned int) quanta);
 }
 
-static inline float
+__device__ static inline float
 softcuda_half_value (unsigned short bits)
 {
   const int exponent = bits >> 10 & 31;
@@ -76,7 +76,7 @@ softcuda_half_value (unsigned short bits)
   float size;
 
   if (exponent == 31)
-    size = fraction != 0 ? NAN : INFINITY;
+    size = fraction != 0 ? __builtin_nanf ("") : __builtin_inff ();
   else if (exponent == 0)
     size = ldexpf ((float) fraction, -24);
   else
@@ -93,7 +93,7 @@ struct alignas (2) __half {
   constexpr __half (__half_raw raw) : bits (raw.x)
   {
   }
-  template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
+  template <typename T, typename = softcuda_if<softcuda_is_number<T>>>
   __half (T v) : bits (softcuda_half_bits ((double) v))
   {
   }
@@ -121,50 +121,50 @@ typedef __half2 half2;
 
 /* ---- conversions ---- */
 
-static inline __half
+__device__ static inline __half
 __ushort_as_half (unsigned short bits)
 {
   return __half_raw{ bits };
 }
 
-static inline __half
+__device__ static inline __half
 __short_as_half (short bits)
 {
   return __half_raw{ (unsigned short) bits };
 }
 
-static inline unsigned short
+__device__ static inline unsigned short
 __half_as_ushort (__half h)
 {
   return h.bits;
 }
 
-static inline short
+__device__ static inline short
 __half_as_short (__half h)
 {
   return (short) h.bits;
 }
 
-static inline __half
+__device__ static inline __half
 softcuda_to_half (double v, softcuda_rounding rounding)
 {
   return __half_raw{ softcuda_half_bits (v, rounding) };
 }
 
 #define SOFTCUDA_TO_HALF(type, name) \
-  static inline __half __##name##2half_rn(type v) \
+  __device__ static inline __half __##name##2half_rn(type v) \
   { \
     return softcuda_to_half ((double) v, SOFTCUDA_ROUND_NEAREST); \
   } \
-  static inline __half __##name##2half_rz(type v) \
+  __device__ static inline __half __##name##2half_rz(type v) \
   { \
     return softcuda_to_half ((double) v, SOFTCUDA_ROUND_ZERO); \
   } \
-  static inline __half __##name##2half_rd(type v) \
+  __device__ static inline __half __##name##2half_rd(type v) \
   { \
     return softcuda_to_half ((double) v, SOFTCUDA_ROUND_DOWN); \
   } \
-  static inline __half __##name##2half_ru(type v) \
+  __device__ static inline __half __##name##2half_ru(type v) \
   { \
     return softcuda_to_half ((double) v, SOFTCUDA_ROUND_UP); \
   }
@@ -177,38 +177,38 @@ SOFTCUDA_TO_HALF (unsigned short, ushort)
 
 #undef SOFTCUDA_TO_HALF
 
-static inline __half
+__device__ static inline __half
 __float2half (float v)
 {
   return __float2half_rn (v);
 }
 
-static inline __half
+__device__ static inline __half
 __double2half (double v)
 {
   return softcuda_to_half (v, SOFTCUDA_ROUND_NEAREST);
 }
 
-static inline float
+__device__ static inline float
 __half2float (__half h)
 {
   return h;
 }
 
 #define SOFTCUDA_FROM_HALF(type, name) \
-  static inline type __half2##name##_rn (__half h) \
+  __device__ static inline type __half2##name##_rn (__half h) \
   { \
     return softcuda_saturate<type> (rint ((double) (float) h)); \
   } \
-  static inline type __half2##name##_rz (__half h) \
+  __device__ static inline type __half2##name##_rz (__half h) \
   { \
     return softcuda_saturate<type> (trunc ((double) (float) h)); \
   } \
-  static inline type __half2##name##_rd (__half h) \
+  __device__ static inline type __half2##name##_rd (__half h) \
   { \
     return softcuda_saturate<type> (floor ((double) (float) h)); \
   } \
-  static inline type __half2##name##_ru (__half h) \
+  __device__ static inline type __half2##name##_ru (__half h) \
   { \
     return softcuda_saturate<type> (ceil ((double) (float) h)); \
   }
@@ -220,73 +220,73 @@ SOFTCUDA_FROM_HALF (unsigned short, ushort)
 
 #undef SOFTCUDA_FROM_HALF
 
-static inline __half2
+__device__ static inline __half2
 __halves2half2 (__half low, __half high)
 {
   return __half2 (low, high);
 }
 
-static inline __half2
+__device__ static inline __half2
 __half2half2 (__half h)
 {
   return __half2 (h, h);
 }
 
-static inline __half2
+__device__ static inline __half2
 make_half2 (__half x, __half y)
 {
   return __half2 (x, y);
 }
 
-static inline __half2
+__device__ static inline __half2
 __floats2half2_rn (float low, float high)
 {
   return __half2 (__float2half (low), __float2half (high));
 }
 
-static inline __half2
+__device__ static inline __half2
 __float2half2_rn (float v)
 {
   return __floats2half2_rn (v, v);
 }
 
-static inline __half2
+__device__ static inline __half2
 __float22half2_rn (float2 v)
 {
   return __floats2half2_rn (v.x, v.y);
 }
 
-static inline float2
+__device__ static inline float2
 __half22float2 (__half2 h)
 {
   return { h.x, h.y };
 }
 
-static inline __half
+__device__ static inline __half
 __low2half (__half2 h)
 {
   return h.x;
 }
 
-static inline __half
+__device__ static inline __half
 __high2half (__half2 h)
 {
   return h.y;
 }
 
-static inline float
+__device__ static inline float
 __low2float (__half2 h)
 {
   return h.x;
 }
 
-static inline float
+__device__ static inline float
 __high2float (__half2 h)
 {
   return h.y;
 }
 
-static inline __half2
+__device__ static inline __half2
 __lowhigh2highlow (__half2 h)
 {
   return __half2 (h.y, h.x);
@@ -295,19 +295,19 @@ __lowhigh2highlow (__half2 h)
 /* ---- arithmetic: x and y are the halves a and b in double precision ---- */
 
 #define SOFTCUDA_HALF_1(name, expression) \
-  static inline __half name (__half a) \
+  __device__ static inline __half name (__half a) \
   { \
     const double x = (float) a; \
     return softcuda_to_half (expression, SOFTCUDA_ROUND_NEAREST); \
   }
 #define SOFTCUDA_HALF_2(name, expression) \
-  static inline __half __h##name (__half a, __half b) \
+  __device__ static inline __half __h##name (__half a, __half b) \
   { \
     const double x = (float) a; \
     const double y = (float) b; \
     return softcuda_to_half (expression, SOFTCUDA_ROUND_NEAREST); \
   } \
-  static inline __half2 __h##name##2(__half2 a, __half2 b) \
+  __device__ static inline __half2 __h##name##2(__half2 a, __half2 b) \
   { \
     return __half2 (__h##name (a.x, b.x), __h##name (a.y, b.y)); \
   }
@@ -339,49 +339,50 @@ SOFTCUDA_HALF_1 (hrint, rint (x))
 #undef SOFTCUDA_HALF_1
 #undef SOFTCUDA_HALF_2
 
-static inline __half
+__device__ static inline __half
 __hdiv (__half a, __half b)
 {
   return __double2half ((double) (float) a / (double) (float) b);
 }
 
-static inline __half2
+__device__ static inline __half2
 __h2div (__half2 a, __half2 b)
 {
   return __half2 (__hdiv (a.x, b.x), __hdiv (a.y, b.y));
 }
 
-static inline __half
+__device__ static inline __half
 __hfma (__half a, __half b, __half c)
 {
-  return __double2half (fma ((float) a, (double) (float) b, (float) c));
+  return __double2half (
+      fma ((double) (float) a, (double) (float) b, (double) (float) c));
 }
 
-static inline __half2
+__device__ static inline __half2
 __hfma2 (__half2 a, __half2 b, __half2 c)
 {
   return __half2 (__hfma (a.x, b.x, c.x), __hfma (a.y, b.y, c.y));
 }
 
-static inline __half
+__device__ static inline __half
 __hneg (__half a)
 {
   return __ushort_as_half (a.bits ^ 0x8000);
 }
 
-static inline __half2
+__device__ static inline __half2
 __hneg2 (__half2 a)
 {
   return __half2 (__hneg (a.x), __hneg (a.y));
 }
 
-static inline __half
+__device__ static inline __half
 __habs (__half a)
 {
   return __ushort_as_half (a.bits & 0x7fff);
 }
 
-static inline __half2
+__device__ static inline __half2
 __habs2 (__half2 a)
 {
   return __half2 (__habs (a.x), __habs (a.y));
@@ -390,21 +391,21 @@ __habs2 (__half2 a)
 /* ---- comparisons: with the suffix u, also true if a or b is a NaN ---- */
 
 #define SOFTCUDA_HALF_COMPARE(name, sign) \
-  static inline bool __h##name (__half a, __half b) \
+  __device__ static inline bool __h##name (__half a, __half b) \
   { \
     return (float) a sign (float) b; \
   } \
-  static inline bool __h##name##u (__half a, __half b) \
+  __device__ static inline bool __h##name##u (__half a, __half b) \
   { \
     return (float) a != (float) a || (float) b != (float) b \
            || (float) a sign (float) b; \
   } \
-  static inline __half2 __h##name##2(__half2 a, __half2 b) \
+  __device__ static inline __half2 __h##name##2(__half2 a, __half2 b) \
   { \
     return __half2 ( \
         (float) __h##name (a.x, b.x), (float) __h##name (a.y, b.y)); \
   } \
-  static inline bool __hb##name##2(__half2 a, __half2 b) \
+  __device__ static inline bool __hb##name##2(__half2 a, __half2 b) \
   { \
     return __h##name (a.x, b.x) && __h##name (a.y, b.y); \
   }
@@ -417,26 +418,26 @@ SOFTCUDA_HALF_COMPARE (ge, >=)
 
 #undef SOFTCUDA_HALF_COMPARE
 
-static inline bool
+__device__ static inline bool
 __hneu (__half a, __half b)
 {
   return (float) a != (float) b;
 }
 
-static inline bool
+__device__ static inline bool
 __hne (__half a, __half b)
 {
   return __hneu (a, b) && !__hneu (a, a) && !__hneu (b, b);
 }
 
-static inline bool
+__device__ static inline bool
 __hisnan (__half a)
 {
   return __hneu (a, a);
 }
 
 /* Returns 1 or -1 for an infinite number, and 0 otherwise. */
-static inline int
+__device__ static inline int
 __hisinf (__half a)
 {
   return a.bits == 0x7c00 ? 1 : a.bits == 0xfc00 ? -1 : 0;
@@ -445,19 +446,23 @@ __hisinf (__half a)
 /* ---- operators ---- */
 
 #define SOFTCUDA_HALF_OPERATOR(sign, name, name2) \
-  static inline __half operator sign (const __half &a, const __half &b) \
+  __device__ static inline __half operator sign ( \
+      const __half &a, const __half &b) \
   { \
     return name (a, b); \
   } \
-  static inline __half &operator sign##= (__half &a, const __half &b) \
+  __device__ static inline __half &operator sign##= ( \
+      __half &a, const __half &b) \
   { \
     return a = name (a, b); \
   } \
-  static inline __half2 operator sign (const __half2 &a, const __half2 &b) \
+  __device__ static inline __half2 operator sign ( \
+      const __half2 &a, const __half2 &b) \
   { \
     return name2 (a, b); \
   } \
-  static inline __half2 &operator sign##= (__half2 &a, const __half2 &b) \
+  __device__ static inline __half2 &operator sign##= ( \
+      __half2 &a, const __half2 &b) \
   { \
     return a = name2 (a, b); \
   }
@@ -469,20 +474,21 @@ SOFTCUDA_HALF_OPERATOR (/, __hdiv, __h2div)
 
 #undef SOFTCUDA_HALF_OPERATOR
 
-static inline __half
+__device__ static inline __half
 operator- (const __half &a)
 {
   return __hneg (a);
 }
 
-static inline __half2
+__device__ static inline __half2
 operator- (const __half2 &a)
 {
   return __hneg2 (a);
 }
 
 #define SOFTCUDA_HALF_COMPARISON(sign, name) \
-  static inline bool operator sign (const __half &a, const __half &b) \
+  __device__ static inline bool operator sign ( \
+      const __half &a, const __half &b) \
   { \
     return name (a, b); \
   }

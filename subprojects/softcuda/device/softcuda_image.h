@@ -10,7 +10,9 @@
 #ifndef SOFTCUDA_IMAGE_H
 #define SOFTCUDA_IMAGE_H
 
+#ifndef SOFTCUDA_RUNTIME_H
 #include <stddef.h>
+#endif
 
 /* To be increased with every change of these structures. */
 #define SOFTCUDA_IMAGE_ABI 3

@@ -13,35 +13,13 @@
 #ifndef SOFTCUDA_RUNTIME_H
 #define SOFTCUDA_RUNTIME_H
 
-/* NVRTC does not know these names of the host's C library, and nvcc does. */
-#ifndef SOFTCUDA_NVCC
-#define uint softcuda_host_uint
-#define ulong softcuda_host_ulong
-#define ushort softcuda_host_ushort
+#include "softcuda_traits.h"
+
+#ifdef SOFTCUDA_NVCC
+#include "softcuda_nvcc.h"
+#else
+#include "softcuda_library.h"
 #endif
-
-/* libstdc++ adds functions to <math.h> that CUDA does not have, such as
- * std::legendre(). The compiler needs as much time for them as for the rest of
- * a small kernel. <type_traits> defines the macro that enables them. For a
- * library without this macro, the next two lines have no effect. */
-#include <type_traits>
-#undef _GLIBCXX_USE_STD_SPEC_FUNCS
-
-/* An obsolete name of lgamma(). CUDA does not have it, so kernels may use the
- * name. */
-#define gamma softcuda_obsolete_gamma
-#include <math.h>
-#undef gamma
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <utility>
-#undef uint
-#undef ulong
-#undef ushort
 
 #include "softcuda_image.h"
 
@@ -60,7 +38,7 @@
 #define __device__ __device__
 #define __constant__ __constant__
 #define __managed__ __managed__
-#define __host__
+#define __host__ __host__
 #define __grid_constant__
 #define __forceinline__ inline __attribute__ ((always_inline))
 #define __noinline__ __attribute__ ((noinline))
@@ -135,10 +113,20 @@ __trap ()
   __builtin_unreachable ();
 }
 
+/* Those of the C library, by names that kernels do not use. */
+extern "C" {
+extern void *softcuda_stdout __asm__("stdout");
+extern void *softcuda_stderr __asm__("stderr");
+int softcuda_fprintf (void *file, const char *format, ...) __asm__("fprintf");
+int softcuda_fputs (const char *text, void *file) __asm__("fputs");
+int softcuda_vsnprintf (char *text, size_t size, const char *format,
+    __builtin_va_list arguments) __asm__("vsnprintf");
+}
+
 [[noreturn]] static inline void
 softcuda_assert_failed (const char *condition, const char *file, int line)
 {
-  fprintf (stderr,
+  softcuda_fprintf (softcuda_stderr,
       "%s:%d: block: [%u,%u,%u], thread: [%u,%u,%u] "
       "Assertion `%s` failed.\n",
       file, line, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y,
@@ -147,7 +135,7 @@ softcuda_assert_failed (const char *condition, const char *file, int line)
   __builtin_unreachable ();
 }
 
-#include "assert.h"
+#include "softcuda_assert.h"
 
 /* Formats the text before it takes the lock of stdout: after a fault, a
  * function that has the lock does not release it. Longer lines are
@@ -156,13 +144,13 @@ __attribute__ ((format (__printf__, 1, 2))) static inline int
 softcuda_printf (const char *format, ...)
 {
   char line[4096];
-  va_list arguments;
+  __builtin_va_list arguments;
   int size;
 
-  va_start (arguments, format);
-  size = vsnprintf (line, sizeof line, format, arguments);
-  va_end (arguments);
-  fputs (line, stdout);
+  __builtin_va_start (arguments, format);
+  size = softcuda_vsnprintf (line, sizeof line, format, arguments);
+  __builtin_va_end (arguments);
+  softcuda_fputs (line, softcuda_stdout);
   return size;
 }
 #define printf softcuda_printf
@@ -308,8 +296,8 @@ SOFTCUDA_ATOMIC (atomicExch, double, ((void) old, v))
 
 template <typename A, typename B>
 using softcuda_common =
-    std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>,
-        std::common_type_t<A, B>>;
+    softcuda_if<softcuda_is_number<A> && softcuda_is_number<B>,
+        decltype (true ? A () : B ())>;
 
 /* If one argument is a NaN, the result is the other one. */
 template <typename A, typename B>
@@ -521,7 +509,7 @@ template <typename To>
 static inline To
 softcuda_saturate (double v)
 {
-  constexpr bool is_signed = std::is_signed_v<To>;
+  constexpr bool is_signed = softcuda_is_signed<To>;
   constexpr int bits = 8 * sizeof (To) - is_signed;
   constexpr To largest = (To) ~(is_signed ? (To) 1 << bits : (To) 0);
   constexpr To smallest = is_signed ? (To) (-largest - 1) : (To) 0;
@@ -718,13 +706,13 @@ __frsqrt_rn (float v)
 static inline float
 softcuda_sinpif (float v)
 {
-  return (float) sin (M_PI * fmod ((double) v, 2.0));
+  return (float) sin (3.14159265358979323846 * fmod ((double) v, 2.0));
 }
 
 static inline float
 softcuda_cospif (float v)
 {
-  return (float) cos (M_PI * fmod ((double) v, 2.0));
+  return (float) cos (3.14159265358979323846 * fmod ((double) v, 2.0));
 }
 
 static inline float
@@ -796,7 +784,7 @@ template <typename... A, void (*F) (A...)> struct softcuda_entry<F> {
 
   template <size_t... I>
   static inline void
-  call (void **params, std::index_sequence<I...>)
+  call (void **params, softcuda_indices<I...>)
   {
     (void) params;
     F (*static_cast<A *> (params[I])...);
@@ -808,7 +796,7 @@ template <typename... A, void (*F) (A...)> struct softcuda_entry<F> {
   {
     softcuda_enter (block);
     threadIdx = { x, y, z };
-    call (block->params, std::index_sequence_for<A...> ());
+    call (block->params, typename softcuda_count<sizeof...(A)>::type ());
   }
 
   static void
@@ -819,7 +807,7 @@ template <typename... A, void (*F) (A...)> struct softcuda_entry<F> {
       for (unsigned int y = 0; y < block->block_dim[1]; y++) {
         for (unsigned int x = 0; x < block->block_dim[0]; x++) {
           threadIdx = { x, y, z };
-          call (block->params, std::index_sequence_for<A...> ());
+          call (block->params, typename softcuda_count<sizeof...(A)>::type ());
         }
       }
     }
@@ -831,5 +819,15 @@ template <typename... A, void (*F) (A...)> struct softcuda_entry<F> {
     return { name, layout.param, sizeof...(A), run_block, run_thread };
   }
 };
+
+/* NVRTC does not define these. */
+#ifndef SOFTCUDA_NVCC
+#undef __GNUC__
+#undef __GNUG__
+#undef __linux
+#undef __linux__
+#undef __unix
+#undef __unix__
+#endif
 
 #endif /* SOFTCUDA_RUNTIME_H */

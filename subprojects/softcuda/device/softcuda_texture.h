@@ -10,7 +10,9 @@
 #ifndef SOFTCUDA_TEXTURE_H
 #define SOFTCUDA_TEXTURE_H
 
+#ifndef SOFTCUDA_RUNTIME_H
 #include <stddef.h>
+#endif
 
 typedef enum softcuda_texel_format {
   SOFTCUDA_TEXEL_U8,
@@ -56,7 +58,7 @@ template <typename C>
 static inline C
 softcuda_channel (const softcuda_texture *t, const unsigned char *texel, int i)
 {
-  constexpr bool fraction = std::is_floating_point_v<C>;
+  constexpr bool fraction = softcuda_is_float<C>;
   const void *at = texel + i * (t->texel_size / t->channels);
 
 #define SOFTCUDA_READ(type, divisor, smallest) \
@@ -145,7 +147,7 @@ softcuda_sample (const softcuda_texture *t, float x, float y, int channel)
     x *= (float) t->width;
     y *= (float) t->height;
   }
-  if (!t->linear || !std::is_floating_point_v<C>)
+  if (!t->linear || !softcuda_is_float<C>)
     return softcuda_texel<C> (t, (long) floorf (x), (long) floorf (y), channel);
   x -= 0.5f;
   y -= 0.5f;
@@ -166,7 +168,7 @@ template <typename T, typename F>
 static inline T
 softcuda_gather (F get)
 {
-  if constexpr (std::is_arithmetic_v<T>) {
+  if constexpr (softcuda_is_number<T>) {
     return get ((T) 0, 0);
   } else {
     using C = decltype (T::x);

@@ -33,8 +33,8 @@ __nvvm_read_ptx_sreg_globaltimer ()
   return softcuda_current->hooks->nanoseconds ();
 }
 
-/* Declared here, because its header would define names that kernels may use. */
-extern "C" int usleep (unsigned int us);
+/* The C library's, by a name that kernels do not use. */
+extern "C" int softcuda_usleep (unsigned int us) __asm__("usleep");
 
 /* Lets the other threads of the block run if the module has a barrier or a warp
  * function. Otherwise the threads run one after another, which is faster, and
@@ -46,7 +46,7 @@ __nanosleep (unsigned int ns)
 
   softcuda_current->hooks->yield (softcuda_current);
   threadIdx = self;
-  usleep (ns / 1000 + (ns % 1000 != 0));
+  softcuda_usleep (ns / 1000 + (ns % 1000 != 0));
 }
 
 #endif /* SOFTCUDA_TIME_H */

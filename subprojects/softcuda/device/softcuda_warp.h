@@ -47,7 +47,7 @@ template <typename T>
 static inline softcuda_lanes<T>
 softcuda_exchange (unsigned int mask, T value)
 {
-  static_assert (sizeof (T) <= 8 && std::is_trivially_copyable_v<T>,
+  static_assert (sizeof (T) <= 8 && __is_trivially_copyable(T),
       "warp functions take values of at most 8 bytes");
   softcuda_lanes<T> lanes;
   unsigned long long bits = 0;
@@ -91,7 +91,7 @@ template <int PLACE>
 static inline void
 softcuda_meet ()
 {
-  softcuda_activemask ((const void *) (uintptr_t) PLACE);
+  softcuda_activemask ((const void *) (size_t) PLACE);
 }
 
 /* The scanner puts this around each use of a variable of volatile memory. */
@@ -135,7 +135,8 @@ __match_any_sync (unsigned int mask, T value)
   unsigned int result = 0;
 
   for (int i = 0; i < 32; i++)
-    if (lanes.has (i) && memcmp (&lanes.bits[i], &value, sizeof value) == 0)
+    if (lanes.has (i)
+        && __builtin_memcmp (&lanes.bits[i], &value, sizeof value) == 0)
       result |= 1u << i;
   return result;
 }
@@ -148,7 +149,8 @@ __match_all_sync (unsigned int mask, T value, int *predicate)
 
   *predicate = 1;
   for (int i = 0; i < 32; i++)
-    if (lanes.has (i) && memcmp (&lanes.bits[i], &value, sizeof value) != 0)
+    if (lanes.has (i)
+        && __builtin_memcmp (&lanes.bits[i], &value, sizeof value) != 0)
       *predicate = 0;
   return *predicate ? mask : 0;
 }

@@ -284,8 +284,9 @@ main (int argc, char **argv)
   command c = { NOTHING, NULL, NULL, NULL, NULL, 0 };
   int status;
 
-  c.options = check (calloc (argc + 1, sizeof *c.options));
+  c.options = check (calloc (argc + 2, sizeof *c.options));
   c.options[c.n_options++] = "-DSOFTCUDA_NVCC";
+  c.options[c.n_options++] = "-default-device";
   for (int i = 1; i < argc; i++)
     read_argument (&c, argc, argv, &i);
   if (c.action == VERSION) {

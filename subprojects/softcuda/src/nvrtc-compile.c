@@ -97,6 +97,12 @@ add_quoted (rt_text *text, const char *name)
 }
 
 static bool
+is_for_nvcc (const compilation *c)
+{
+  return rt_strings_contain (&c->options->preprocess, RT_NVCC);
+}
+
+static bool
 write_source (const compilation *c)
 {
   const nvrtcProgram program = c->program;
@@ -104,8 +110,11 @@ write_source (const compilation *c)
   bool good;
 
   rt_text_print (&text,
-      "#include \"%s/softcuda_runtime.h\"\n" RT_USER_CODE "\n#line 1 ",
-      c->runtime);
+      "#include \"%s/softcuda_runtime.h\"\n%s" RT_USER_CODE "\n#line 1 ",
+      c->runtime,
+      c->options->int128 || is_for_nvcc (c)
+          ? ""
+          : "#define __int128 needs_the_option_device_int128\n");
   add_quoted (&text, program->name);
   rt_text_add (&text, program->source.data, program->source.size);
   rt_text_add (&text, "\n", 1);
@@ -170,12 +179,17 @@ add_source_folder (const compilation *c, rt_strings *arguments)
 static rt_host_result
 run_preprocessor (const compilation *c)
 {
+  static const char *const no_headers[] = { "-nostdinc", "-nostdinc++", NULL };
   rt_strings arguments = { NULL, 0, false };
   rt_host_result result = RT_HOST_FAILED;
 
   add_common_flags (&arguments);
   rt_strings_print (&arguments, "-I%s/include", c->folder);
   rt_strings_print (&arguments, "-I%s", c->runtime); /* before a toolkit's */
+  if (is_for_nvcc (c))
+    rt_strings_print (&arguments, "-I%s/nvcc-include", c->runtime);
+  else
+    add_flags (&arguments, no_headers);
   add_source_folder (c, &arguments);
   add_all (&arguments, &c->options->preprocess);
   rt_strings_print (&arguments, "-E");
@@ -198,7 +212,8 @@ run_compiler (const compilation *c)
 {
   static const char *const flags[] = { "-ffp-contract=fast", "-fno-math-errno",
     "-fno-strict-aliasing", "-fwrapv", "-fvisibility=hidden", "-shared",
-    "-nostartfiles", "-Wl,-z,defs", NULL };
+    "-nostartfiles", "-Wl,-z,defs", "-Werror=vla", "-Werror=pointer-arith",
+    NULL };
   rt_strings arguments = { NULL, 0, false };
   rt_host_result result = RT_HOST_FAILED;
 
@@ -292,6 +307,8 @@ preprocess_and_scan (compilation *c)
   if (result != NVRTC_SUCCESS)
     return result;
   if (read_file (c, "kernel.pre", &text) && text.size != 0) {
+    c->scan.refuses_host = !is_for_nvcc (c);
+    c->scan.allows_unmarked = c->options->default_device;
     rt_scan_run (&c->scan, &text);
     add_table (c);
     if (c->scan.kernels.failed || c->scan.kernel_paths.failed
@@ -356,7 +373,7 @@ rt_compile (nvrtcProgram program, const rt_options *options)
 {
   char runtime[PATH_MAX];
   compilation c = { program, NULL, runtime, options,
-    { { NULL, 0, 0, false }, { NULL, 0, false }, { NULL, 0, false } } };
+    { .refuses_host = false } };
   rt_folder folder;
   nvrtcResult result;
 

@@ -15,7 +15,9 @@ typedef enum option_use {
   USE_PREPROCESS, /* as `target` and the value */
   USE_COMPILE,
   USE_NO_SOURCE,
-  USE_STANDARD
+  USE_STANDARD,
+  USE_DEFAULT_DEVICE,
+  USE_INT128
 } option_use;
 
 /* If a name ends in =, its value follows. If a name ends in a space, its value
@@ -24,55 +26,100 @@ typedef struct option_info {
   const char *name;
   option_use use;
   const char *target;
+  const char *values; /* that NVRTC accepts, or NULL: any */
 } option_info;
 
+#define BOOLEAN "true false"
+#define NUMBER "#"
+#define ARCHITECTURE "sm_"
+
 static const option_info infos[] = {
-  { "--include-path=", USE_PREPROCESS, "-I" },
-  { "-I=", USE_PREPROCESS, "-I" },
-  { "-I ", USE_PREPROCESS, "-I" },
-  { "--define-macro=", USE_PREPROCESS, "-D" },
-  { "-D ", USE_PREPROCESS, "-D" },
-  { "--undefine-macro=", USE_PREPROCESS, "-U" },
-  { "-U ", USE_PREPROCESS, "-U" },
-  { "--pre-include=", USE_PREPROCESS, "-include" },
-  { "--no-source-include", USE_NO_SOURCE, NULL },
-  { "-no-source-include", USE_NO_SOURCE, NULL },
-  { "--std=", USE_STANDARD, NULL },
-  { "-std=", USE_STANDARD, NULL },
-  { "--disable-warnings", USE_COMPILE, "-w" },
-  { "-w", USE_COMPILE, "-w" },
-  { "--fmad=false", USE_COMPILE, "-ffp-contract=off" },
-  { "-fmad=false", USE_COMPILE, "-ffp-contract=off" },
-  { "--fmad=true", USE_NOTHING, NULL },
-  { "-fmad=true", USE_NOTHING, NULL },
-  { "--gpu-architecture=", USE_NOTHING, NULL },
-  { "-arch=", USE_NOTHING, NULL },
-  { "-arch ", USE_NOTHING, NULL },
-  { "--device-as-default-execution-space", USE_NOTHING, NULL },
-  { "-default-device", USE_NOTHING, NULL },
-  { "--use_fast_math", USE_NOTHING, NULL },
-  { "-use_fast_math", USE_NOTHING, NULL },
-  { "--ftz=", USE_NOTHING, NULL },
-  { "-ftz=", USE_NOTHING, NULL },
-  { "--prec-sqrt=", USE_NOTHING, NULL },
-  { "-prec-sqrt=", USE_NOTHING, NULL },
-  { "--prec-div=", USE_NOTHING, NULL },
-  { "-prec-div=", USE_NOTHING, NULL },
-  { "--maxrregcount=", USE_NOTHING, NULL },
-  { "-maxrregcount=", USE_NOTHING, NULL },
-  { "--ptxas-options=", USE_NOTHING, NULL },
-  { "-Xptxas ", USE_NOTHING, NULL },
-  { "--relocatable-device-code=", USE_NOTHING, NULL },
-  { "-rdc=", USE_NOTHING, NULL },
-  { "--extra-device-vectorization", USE_NOTHING, NULL },
-  { "-extra-device-vectorization", USE_NOTHING, NULL },
-  { "--generate-line-info", USE_NOTHING, NULL },
-  { "-lineinfo", USE_NOTHING, NULL },
-  { "--device-debug", USE_NOTHING, NULL },
-  { "-G", USE_NOTHING, NULL },
-  { "--restrict", USE_NOTHING, NULL },
-  { "-restrict", USE_NOTHING, NULL },
+  { "--include-path=", USE_PREPROCESS, "-I", NULL },
+  { "--include-path ", USE_PREPROCESS, "-I", NULL },
+  { "-I=", USE_PREPROCESS, "-I", NULL },
+  { "-I ", USE_PREPROCESS, "-I", NULL },
+  { "--define-macro=", USE_PREPROCESS, "-D", NULL },
+  { "-D ", USE_PREPROCESS, "-D", NULL },
+  { "--undefine-macro=", USE_PREPROCESS, "-U", NULL },
+  { "-U ", USE_PREPROCESS, "-U", NULL },
+  { "--pre-include=", USE_PREPROCESS, "-include", NULL },
+  { "-include=", USE_PREPROCESS, "-include", NULL },
+  { "--no-source-include", USE_NO_SOURCE, NULL, NULL },
+  { "-no-source-include", USE_NO_SOURCE, NULL, NULL },
+  { "--std=", USE_STANDARD, NULL, NULL },
+  { "-std=", USE_STANDARD, NULL, NULL },
+  { "--disable-warnings", USE_COMPILE, "-w", NULL },
+  { "-w", USE_COMPILE, "-w", NULL },
+  { "--fmad=false", USE_COMPILE, "-ffp-contract=off", NULL },
+  { "-fmad=false", USE_COMPILE, "-ffp-contract=off", NULL },
+  { "--fmad=true", USE_NOTHING, NULL, NULL },
+  { "-fmad=true", USE_NOTHING, NULL, NULL },
+  { "--gpu-architecture=", USE_NOTHING, NULL, ARCHITECTURE },
+  { "-arch=", USE_NOTHING, NULL, ARCHITECTURE },
+  { "-arch ", USE_NOTHING, NULL, ARCHITECTURE },
+  { "--device-as-default-execution-space", USE_DEFAULT_DEVICE, NULL, NULL },
+  { "-default-device", USE_DEFAULT_DEVICE, NULL, NULL },
+  { "--device-int128", USE_INT128, NULL, NULL },
+  { "-device-int128", USE_INT128, NULL, NULL },
+  { "--use_fast_math", USE_NOTHING, NULL, NULL },
+  { "-use_fast_math", USE_NOTHING, NULL, NULL },
+  { "--ftz=", USE_NOTHING, NULL, BOOLEAN },
+  { "-ftz=", USE_NOTHING, NULL, BOOLEAN },
+  { "--prec-sqrt=", USE_NOTHING, NULL, BOOLEAN },
+  { "-prec-sqrt=", USE_NOTHING, NULL, BOOLEAN },
+  { "--prec-div=", USE_NOTHING, NULL, BOOLEAN },
+  { "-prec-div=", USE_NOTHING, NULL, BOOLEAN },
+  { "--maxrregcount=", USE_NOTHING, NULL, NUMBER },
+  { "-maxrregcount=", USE_NOTHING, NULL, NUMBER },
+  { "--split-compile=", USE_NOTHING, NULL, NUMBER },
+  { "-split-compile=", USE_NOTHING, NULL, NUMBER },
+  { "--ptxas-options=", USE_NOTHING, NULL, NULL },
+  { "-Xptxas ", USE_NOTHING, NULL, NULL },
+  { "--relocatable-device-code=", USE_NOTHING, NULL, BOOLEAN },
+  { "-rdc=", USE_NOTHING, NULL, BOOLEAN },
+  { "--extra-device-vectorization", USE_NOTHING, NULL, NULL },
+  { "-extra-device-vectorization", USE_NOTHING, NULL, NULL },
+  { "--generate-line-info", USE_NOTHING, NULL, NULL },
+  { "-lineinfo", USE_NOTHING, NULL, NULL },
+  { "--device-debug", USE_NOTHING, NULL, NULL },
+  { "-G", USE_NOTHING, NULL, NULL },
+  { "-dopt=", USE_NOTHING, NULL, "on off" },
+  { "--dopt=", USE_NOTHING, NULL, "on off" },
+  { "--restrict", USE_NOTHING, NULL, NULL },
+  { "-restrict", USE_NOTHING, NULL, NULL },
+  { "-diag-suppress=", USE_NOTHING, NULL, NULL },
+  { "-diag-error=", USE_NOTHING, NULL, NULL },
+  { "-diag-warn=", USE_NOTHING, NULL, NULL },
+  { "-err-no", USE_NOTHING, NULL, NULL },
+  { "-no-err-no", USE_NOTHING, NULL, NULL },
 };
+
+/* Whether NVRTC accepts the value. */
+static bool
+is_value (const char *values, const char *value)
+{
+  size_t size = strlen (value);
+  const char *at = values;
+
+  if (values == NULL)
+    return true;
+  if (*values == *NUMBER)
+    return size == strspn (value, "0123456789");
+  if (strcmp (values, ARCHITECTURE) == 0) {
+    value += strncmp (value, "sm_", 3) == 0        ? 3
+             : strncmp (value, "compute_", 8) == 0 ? 8
+                                                   : 0;
+    size = strspn (value, "0123456789");
+    return size >= 2 && size <= 3 && strlen (value) <= size + 1;
+  }
+  while (size > 0 && (at = strstr (at, value)) != NULL) {
+    if ((at == values || at[-1] == ' ')
+        && (at[size] == ' ' || at[size] == '\0'))
+      return true;
+    at++;
+  }
+  return false;
+}
 
 /* Returns the value of an option, "" if it has none, or NULL if `name` is
  * another option. If the value is the next option, *i becomes its index. */
@@ -136,6 +183,12 @@ apply (const option_info *info, const char *value, rt_options *options)
   case USE_NO_SOURCE:
     options->no_source_include = true;
     break;
+  case USE_DEFAULT_DEVICE:
+    options->default_device = true;
+    break;
+  case USE_INT128:
+    options->int128 = true;
+    break;
   case USE_STANDARD:
     if (!standard_is_known (value, &standard))
       return false;
@@ -154,7 +207,8 @@ translate_one (
     const char *value = match (&infos[k], n, options, i);
 
     if (value != NULL)
-      return apply (&infos[k], value, translated);
+      return is_value (infos[k].values, value)
+             && apply (&infos[k], value, translated);
   }
   return false;
 }

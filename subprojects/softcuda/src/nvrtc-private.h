@@ -108,12 +108,41 @@ typedef struct rt_options {
   rt_strings preprocess;
   rt_strings compile;
   bool no_source_include;
+  bool default_device; /* what has no mark is of the device */
+  bool int128;
 } rt_options;
+
+/* nvcc knows the host, too: softcuda's gives this macro. */
+#define RT_NVCC "SOFTCUDA_NVCC"
 
 /* Translates the options of a program. `translated` must be all zeros. */
 nvrtcResult rt_options_translate (
     int n, const char *const *options, rt_options *translated, rt_text *log);
 void rt_options_clear (rt_options *options);
+
+/* ---- declarations (nvrtc-declaration.c) ---- */
+
+/* The declaration that is being read. Begin with zeros. */
+typedef struct rt_declaration {
+  bool allows_unmarked; /* the option -default-device */
+  bool is_device;
+  bool is_host;
+  bool is_constant;
+  bool is_template;
+  int n_angles;      /* in the parameters of a template */
+  bool is_other;     /* a type, for example */
+  bool is_attribute; /* the last word */
+  bool is_function;
+  bool has_value;
+  int n_words;
+} rt_declaration;
+
+void rt_declaration_add_word (
+    rt_declaration *declaration, const char *word, size_t size);
+void rt_declaration_add_sign (rt_declaration *declaration, char sign);
+/* Returns why NVRTC refuses the declaration, or NULL. */
+const char *rt_declaration_find_fault (const rt_declaration *declaration);
+void rt_declaration_end (rt_declaration *declaration);
 
 /* ---- the scan (nvrtc-scan.c) ---- */
 
@@ -124,6 +153,8 @@ typedef struct rt_scan {
   rt_text text;            /* the source for the host's compiler */
   rt_strings kernels;      /* their names */
   rt_strings kernel_paths; /* their names with namespaces */
+  bool refuses_host;       /* as NVRTC does */
+  bool allows_unmarked;    /* functions and variables */
 } rt_scan;
 
 /* Takes preprocessed text. */

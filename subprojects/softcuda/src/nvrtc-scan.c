@@ -69,6 +69,7 @@ typedef struct scanner {
   bool saw_extern;
   bool saw_namespace;
   rt_text namespace_name;
+  rt_declaration declaration; /* outside of functions and classes */
 } scanner;
 
 /* ---- tokens ---- */
@@ -673,9 +674,42 @@ end_declaration (scanner *s)
   rt_text_clear (&s->namespace_name);
 }
 
+/* Called at the sign that ends a declaration, or the head of a function. The
+ * compiler reports the fault with its line. */
+static void
+check_declaration (scanner *s, const token *t)
+{
+  const char *fault = rt_declaration_find_fault (&s->declaration);
+
+  if (fault != NULL && s->scan->refuses_host)
+    rt_text_print (
+        &s->scan->text, "%c static_assert (false, \"%s\");", *t->start, fault);
+  else
+    put (s, t->start, t->size);
+}
+
+/* Returns whether the sign was put. */
+static bool
+read_declaration (scanner *s, const token *t)
+{
+  rt_declaration *d = &s->declaration;
+  bool ends = *t->start == ';' || (*t->start == '{' && !d->has_value);
+
+  if (s->n_closed != 0)
+    return false;
+  rt_declaration_add_sign (d, *t->start);
+  if (!ends)
+    return false;
+  check_declaration (s, t);
+  rt_declaration_end (d);
+  return true;
+}
+
 static void
 read_sign (scanner *s, const token *t)
 {
+  bool is_put = read_declaration (s, t);
+
   if (*t->start == '{')
     open_scope (s, t);
   else if (*t->start == '}')
@@ -686,12 +720,17 @@ read_sign (scanner *s, const token *t)
     rt_text_add (&s->namespace_name, ":", 1);
   else if (*t->start == '(')
     s->saw_extern = false; /* extern "C" void f () { */
-  put (s, t->start, t->size);
+  if (!is_put)
+    put (s, t->start, t->size);
 }
 
 static void
 read_word (scanner *s, const token *t)
 {
+  if (s->n_closed == 0)
+    rt_declaration_add_word (&s->declaration, t->start, t->size);
+  if (is_text (t, "__host__"))
+    return;
   if (is_text (t, "__global__")) {
     note_kernel (s);
     return;
@@ -740,6 +779,7 @@ rt_scan_run (rt_scan *scan, const rt_text *preprocessed)
   s.scan = scan;
   s.end = preprocessed->data + preprocessed->size;
   s.at = user != NULL ? user + strlen (RT_USER_CODE) : preprocessed->data;
+  s.declaration.allows_unmarked = scan->allows_unmarked;
   s.has_shared = strstr (s.at, "__shared__") != NULL;
   put (&s, preprocessed->data,
       (user != NULL ? user : preprocessed->data) - preprocessed->data);

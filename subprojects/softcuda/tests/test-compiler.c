@@ -488,24 +488,18 @@ TEST (cplusplus)
 
 /* The runtime header leaves out the slowest part of libstdc++'s <math.h>, which
  * CUDA does not have. The rest must work with the headers of libstdc++. */
-TEST (standard_headers)
+/* Functions of the C library that NVRTC has, for numbers of all types. */
+TEST (library)
 {
   static const Expectation table[] = {
-    { "std::hypot (1.0f, 2.0f, 2.0f) + sqrt (n) + std::pow (n, 2)", "21" },
-    { "std::max (std::gcd (n, 6), 1) + std::abs (-0.5f)", "2.5" },
-    { "std::isinf (std::numeric_limits<float>::infinity ())", "1" },
+    { "hypot (3.0f, 4.0f) + sqrt (n) + pow (n, 2)", "23" },
+    { "abs (-0.5f) + abs (-n) + abs (-1ll) + fabs (-0.5)", "6" },
+    { "isinf (1.0f / (n - 4)) + isnan (nanf (\"\"))", "2" },
+    { "std::move (n) + std::initializer_list<int> { 1, 2 }.size ()", "6" },
   };
 
-  check_values (
-      "#include <cmath>\n"
-      "#include <algorithm>\n"
-      "#include <limits>\n"
-      "#include <numeric>\n"
-      "#ifdef _GLIBCXX_BITS_SPECFUN_H\n"
-      "#error the special functions of libstdc++ are compiled for each kernel\n"
-      "#endif\n"
-      "__device__ volatile int four = 4;\n"
-      "#define n ((int) four)\n",
+  check_values ("__device__ volatile int four = 4;\n"
+                "#define n ((int) four)\n",
       table, 1);
 }
 
@@ -549,10 +543,13 @@ TEST (headers_and_options)
       "#include <some/where.h>\nstatic_assert (BASE + MORE == 42, \"\");", NULL,
       "-D", "MORE=2", "");
   check_compile (0, "static_assert (X == 1, \"\");", NULL, "-DX=1", NULL, "");
+  check_compile (0, "__device__ __int128 x;", NULL, "-device-int128", NULL, "");
+  check_compile (NVRTC_ERROR_COMPILATION, "__device__ __int128 x;", NULL, NULL,
+      NULL, "device_int128");
   check_compile (NVRTC_ERROR_INVALID_OPTION, "", NULL, unknown, NULL, unknown);
   check_compile (NVRTC_ERROR_INVALID_OPTION, "", NULL, "--std=c++42", NULL, "");
 
-  ck_assert (g_file_set_contents (header, "static int x;\n", -1, NULL));
+  ck_assert (g_file_set_contents (header, "const int x = 1;\n", -1, NULL));
   check_compile (0, beside, name, NULL, NULL, "");
   check_compile (NVRTC_ERROR_COMPILATION, beside, name, "--no-source-include",
       NULL, "x.h");
@@ -565,11 +562,37 @@ static const char *const wrong_sources[][2] = {
   { "\n\n__global__ void k (int *p)\n{\n  *p = nonsense;\n}\n",
       "my \"kernel\".cu:5:" },
   { "\n#include <no/such/header.h>\n", "my \"kernel\".cu:2:" },
-  { "#include <stdlib.h>\n\nuint x;\n", "my \"kernel\".cu:3:" },
+  { "#include <stdlib.h>\n", "my \"kernel\".cu:1:" },
+  { "#include <vector>\n", "my \"kernel\".cu:1:" },
+  { "\n\n__device__ uint x;\n", "my \"kernel\".cu:3:" },
+  { "\n__device__ void f () { memmove (0, 0, 0); }\n", "my \"kernel\".cu:2:" },
+  { "\n__device__ void f (int n) { int a[n]; }\n", "my \"kernel\".cu:2:" },
+  /* Functions and variables of the host. */
+  { "\nvoid f ()\n{\n}\n", "my \"kernel\".cu:3:" },
+  { "\nvoid f (int x);\n", "my \"kernel\".cu:2:" },
+  { "namespace a { int b; }", "-default-device" },
+  { "static int a[] = { 1, 2 };", "-default-device" },
+  { "template <class T> T f (T x) { return x; }", "-default-device" },
+  { "constexpr int f () { return 1; }", "-default-device" },
+  { "\n__host__ void f () { }", "my \"kernel\".cu:2:" },
   { "__global__ void k (int *p);\n", "k(int*)" },
   { "extern __shared__ float f[]\n;\n__global__ void k () { oops (); }\n",
       "my \"kernel\".cu:3:" },
 };
+
+/* Declarations that NVRTC takes without -default-device. */
+TEST (declarations)
+{
+  check_compile (0,
+      "const int a = 3; constexpr float b = 1; const float c[] = { 1, 2 };\n"
+      "__device__ int d[] = { 1, 2 }; __constant__ int e; struct S { int a; "
+      "};\n"
+      "typedef void (*F) (int); using T = int; enum { X, Y };\n"
+      "template <class U> __device__ U f (U x) { return x; }\n"
+      "namespace n { __host__ __device__ int g () { return 1; } }\n"
+      "extern \"C\" { __global__ void k (int *o) { *o = f (n::g ()); } }\n",
+      "a.cu", NULL, NULL, "");
+}
 
 TEST_LOOP (compile_errors, G_N_ELEMENTS (wrong_sources))
 {

@@ -88,8 +88,7 @@ check_fault (const Fault *fault)
 static const Fault gentle_faults[] = {
   { "", "if (b == 1 && t == 3) __trap (); atomicAdd (out, 1);", 8,
       CUDA_ERROR_LAUNCH_FAILED, NULL },
-  { "#include <assert.h>",
-      "__syncthreads (); assert (b != 1 || t != 3); __syncthreads ();", 8,
+  { "", "__syncthreads (); assert (b != 1 || t != 3); __syncthreads ();", 8,
       CUDA_ERROR_ASSERT, NULL },
   { "__device__ __noinline__ int deep (volatile int *out, int n)\n"
     "{\n"

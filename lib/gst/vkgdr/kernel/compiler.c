@@ -19,23 +19,26 @@
 #include "memory/memory-private.h"
 #include "kernel/options.h"
 #include "kernel/source.h"
+#include "nvcc.h"
 
 #define KERNEL_HEADER_RESOURCE "/org/gst-vkgdr/kernel.h"
 
 /* A part of each key of the cache. Must be changed when this library compiles
  * the same source and options to another image than before. */
-#define COMPILER_FORMAT "gst-vkgdr kernel 3"
+#define COMPILER_FORMAT "gst-vkgdr kernel 4"
 
 /* The compilation of one source. */
 typedef struct {
   const GstVkgdrCompilerTarget *target;
   const GstVkgdrCompilerInput *input;
+  const GstVkgdrNvrtc *nvrtc;
   GstVkgdrSource *source;
   GPtrArray *folders; /* folders of headers, NULL-terminated */
   gchar *digest; /* of all included files; NULL if not all are known, so that
                   * the image must not be kept */
   gchar *text;
   GBytes *header;
+  GPtrArray *names, *headers; /* the headers of the library */
   GBytes *image;
 } CompilerJob;
 
@@ -64,12 +67,25 @@ get_compiler (const GstVkgdrCompilerTarget *target, gint *arch, GError **error)
   return NULL;
 }
 
-static const gchar *
-job_get_header (const CompilerJob *job)
+/* The headers are static, or belong to job->header. */
+static void
+job_list_headers (CompilerJob *job)
 {
+  const vkgdr_nvcc_header *header;
+
+  job->names = g_ptr_array_new ();
+  job->headers = g_ptr_array_new ();
+  g_ptr_array_add (job->names, (gpointer) GST_VKGDR_SOURCE_HEADER);
   /* The data of a resource ends with a zero byte, which does not count in its
    * size. */
-  return g_bytes_get_data (job->header, NULL);
+  g_ptr_array_add (
+      job->headers, (gpointer) g_bytes_get_data (job->header, NULL));
+  for (header = vkgdr_nvcc_get_headers (); header->name; header++) {
+    g_ptr_array_add (job->names, (gpointer) header->name);
+    g_ptr_array_add (job->headers, (gpointer) header->text);
+  }
+  g_ptr_array_add (job->names, NULL);
+  g_ptr_array_add (job->headers, NULL);
 }
 
 /* --- the cache ----------------------------------------------------------- */
@@ -79,38 +95,55 @@ job_get_header (const CompilerJob *job)
 static gchar *
 job_make_key (const CompilerJob *job, gchar *compiler, gchar *options)
 {
-  gchar *key = NULL;
+  gchar *key = NULL, *headers;
 
-  if (job->digest)
+  if (job->digest) {
+    headers = g_strjoinv ("\n", (gchar **) job->headers->pdata);
     key = g_strjoin ("\n", COMPILER_FORMAT, compiler, options, job->digest,
-        job_get_header (job), job->text, NULL);
+        headers, job->text, NULL);
+    g_free (headers);
+  }
   g_free (compiler);
   g_free (options);
   return key;
 }
 
-/* The folders of headers, in the order in which the compiler searches them. */
+/* The folders of headers, in the order in which the compiler searches them.
+ * @nvrtc is NULL if those of CUDA are not wanted. */
 static GPtrArray *
-job_list_folders (const GstVkgdrCompilerInput *input, gboolean with_toolkit)
+job_list_folders (
+    const GstVkgdrCompilerInput *input, const GstVkgdrNvrtc *nvrtc)
 {
-  const gchar *toolkits[] = { g_getenv ("CUDA_HOME"), g_getenv ("CUDA_PATH"),
-    "/usr/local/cuda" };
   GPtrArray *folders = g_ptr_array_new_with_free_func (g_free);
+  gchar **cuda = nvrtc ? gst_vkgdr_nvrtc_find_folders (nvrtc) : NULL;
   guint i;
 
   if (input->folder && *input->folder)
     g_ptr_array_add (folders, g_strdup (input->folder));
   gst_vkgdr_options_append_folders (input->options, folders);
-  for (i = 0; with_toolkit && i < G_N_ELEMENTS (toolkits); i++)
-    if (toolkits[i] && *toolkits[i])
-      g_ptr_array_add (
-          folders, g_build_filename (toolkits[i], "include", NULL));
+  for (i = 0; cuda && cuda[i]; i++)
+    g_ptr_array_add (folders, g_strdup (cuda[i]));
+  vkgdr_nvcc_free (cuda);
   g_ptr_array_add (folders, NULL);
   return folders;
 }
 
-/* Reads all included files. The compiler of the software device also finds
- * headers of the system, which are not read. */
+/* Returns the source with the headers that the options put in front of it. */
+static gchar *
+job_get_source_text (const GstVkgdrCompilerInput *input)
+{
+  const gchar *includes = gst_vkgdr_options_get_includes (input->options);
+  gchar *name, *text;
+
+  if (!*includes)
+    return g_strdup (input->text);
+  name = g_strescape (input->name, NULL);
+  text = g_strdup_printf ("%s#line 1 \"%s\"\n%s", includes, name, input->text);
+  g_free (name);
+  return text;
+}
+
+/* Reads all included files. */
 static gboolean
 job_read_includes (CompilerJob *job, gchar **digest, GError **error)
 {
@@ -121,7 +154,7 @@ job_read_includes (CompilerJob *job, gchar **digest, GError **error)
   *digest = NULL;
   if (!includes)
     return FALSE;
-  if (!includes->is_unknown && !(includes->is_missing && job->target->software))
+  if (!includes->is_unknown)
     *digest = g_strdup (includes->digest->str);
   gst_vkgdr_includes_free (includes);
   return TRUE;
@@ -147,14 +180,15 @@ static GPtrArray *
 job_make_nvrtc_options (const CompilerJob *job, gint arch, gboolean cubin)
 {
   GPtrArray *options = g_ptr_array_new_with_free_func (g_free);
+  const gchar *const *own = gst_vkgdr_nvrtc_get_options (job->nvrtc);
   guint i;
 
   g_ptr_array_add (options, g_strdup_printf ("--gpu-architecture=%s_%d",
                                 cubin ? "sm" : "compute", arch));
   if (!gst_vkgdr_options_has_standard (job->input->options))
     g_ptr_array_add (options, g_strdup ("--std=c++17"));
-  /* With this option, helper functions of kernels need no __device__. */
-  g_ptr_array_add (options, g_strdup ("--device-as-default-execution-space"));
+  for (; *own; own++)
+    g_ptr_array_add (options, g_strdup (*own));
   gst_vkgdr_options_append (job->input->options, options);
   if (gst_vkgdr_source_has_includes (job->source))
     for (i = 0; job->folders->pdata[i]; i++)
@@ -166,11 +200,9 @@ job_make_nvrtc_options (const CompilerJob *job, gint arch, gboolean cubin)
 }
 
 static void
-job_use_nvrtc (
-    CompilerJob *job, const GstVkgdrNvrtc *nvrtc, gint arch, GError **error)
+job_use_nvrtc (CompilerJob *job, gint arch, GError **error)
 {
-  const gchar *headers[] = { job_get_header (job), NULL };
-  const gchar *include_names[] = { GST_VKGDR_SOURCE_HEADER, NULL };
+  const GstVkgdrNvrtc *nvrtc = job->nvrtc;
   gboolean cubin = !job->input->ptx && arch == job->target->capability
                    && gst_vkgdr_nvrtc_has_cubin (nvrtc);
   GPtrArray *options = job_make_nvrtc_options (job, arch, cubin);
@@ -179,9 +211,10 @@ job_use_nvrtc (
 
   job->image = key ? gst_vkgdr_cache_lookup (key) : NULL;
   if (!job->image) {
-    job->image =
-        gst_vkgdr_nvrtc_compile (nvrtc, job->text, job->input->name, headers,
-            include_names, (const gchar *const *) options->pdata, cubin, error);
+    job->image = gst_vkgdr_nvrtc_compile (nvrtc, job->text, job->input->name,
+        (const gchar *const *) job->headers->pdata,
+        (const gchar *const *) job->names->pdata,
+        (const gchar *const *) options->pdata, cubin, error);
     job_store (job, key);
   }
   g_free (key);
@@ -196,6 +229,8 @@ job_clear (CompilerJob *job)
   g_clear_pointer (&job->folders, g_ptr_array_unref);
   g_clear_pointer (&job->source, gst_vkgdr_source_free);
   g_clear_pointer (&job->header, g_bytes_unref);
+  g_clear_pointer (&job->names, g_ptr_array_unref);
+  g_clear_pointer (&job->headers, g_ptr_array_unref);
   g_free (job->digest);
   g_free (job->text);
 }
@@ -204,6 +239,7 @@ static gboolean
 job_prepare (CompilerJob *job, GError **error)
 {
   const GstVkgdrCompilerInput *input = job->input;
+  gchar *text;
 
   if (strlen (input->text) > GST_VKGDR_COMPILER_MAX_SOURCE) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
@@ -215,10 +251,13 @@ job_prepare (CompilerJob *job, GError **error)
       KERNEL_HEADER_RESOURCE, G_RESOURCE_LOOKUP_FLAGS_NONE, error);
   if (!job->header)
     return FALSE;
-  job->source = gst_vkgdr_source_scan (input->text);
-  job->text =
-      gst_vkgdr_source_make_text (job->source, input->text, input->name);
-  job->folders = job_list_folders (input, !job->target->software);
+  job_list_headers (job);
+  text = job_get_source_text (input);
+  job->source = gst_vkgdr_source_scan (text);
+  job->text = gst_vkgdr_source_make_text (job->source, text, input->name);
+  g_free (text);
+  job->folders =
+      job_list_folders (input, job->target->software ? NULL : job->nvrtc);
   return job_read_includes (job, &job->digest, error);
 }
 
@@ -227,12 +266,11 @@ gst_vkgdr_compiler_run (const GstVkgdrCompilerTarget *target,
     const GstVkgdrCompilerInput *input, GError **error)
 {
   CompilerJob job = { target, input };
-  const GstVkgdrNvrtc *nvrtc;
   gint arch;
 
-  if (job_prepare (&job, error)
-      && (nvrtc = get_compiler (target, &arch, error)))
-    job_use_nvrtc (&job, nvrtc, arch, error);
+  job.nvrtc = get_compiler (target, &arch, error);
+  if (job.nvrtc && job_prepare (&job, error))
+    job_use_nvrtc (&job, arch, error);
   job_clear (&job);
   return job.image;
 }
@@ -241,8 +279,9 @@ gchar **
 gst_vkgdr_compiler_list_includes (
     const GstVkgdrCompilerInput *input, GError **error)
 {
-  GPtrArray *folders = job_list_folders (input, FALSE);
-  GstVkgdrSource *source = gst_vkgdr_source_scan (input->text);
+  GPtrArray *folders = job_list_folders (input, NULL);
+  gchar *text = job_get_source_text (input);
+  GstVkgdrSource *source = gst_vkgdr_source_scan (text);
   GstVkgdrIncludes *includes;
   GPtrArray *paths;
   guint i;
@@ -251,6 +290,7 @@ gst_vkgdr_compiler_list_includes (
       source, input->folder, (const gchar *const *) folders->pdata, error);
   gst_vkgdr_source_free (source);
   g_ptr_array_unref (folders);
+  g_free (text);
   if (!includes)
     return NULL;
   paths = g_ptr_array_new ();

@@ -64,7 +64,6 @@ search_name (
           g_build_filename (search->folders[i], include->name, NULL), &exists);
   }
   if (!exists && !g_str_equal (include->name, GST_VKGDR_SOURCE_HEADER)) {
-    search->found->is_missing = TRUE;
     g_string_append_printf (
         search->found->digest, "\n%s is missing", include->name);
   }

@@ -16,7 +16,6 @@ typedef struct {
   GPtrArray *paths;    /* of gchar *, in the order in which they were found */
   GString *digest;     /* changes if the content of a file changes, or if a name
                         * refers to another file */
-  gboolean is_missing; /* a file was not found */
   gboolean is_unknown; /* a name or file is unknown without a compiler */
 } GstVkgdrIncludes;
 

@@ -14,6 +14,7 @@
 #include "kernel/nvrtc.h"
 #include "kernel/shortage.h"
 #include "memory/memory-private.h"
+#include "nvcc.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_nvrtc_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_nvrtc_debug
@@ -353,6 +354,18 @@ gst_vkgdr_nvrtc_choose_arch (const GstVkgdrNvrtc *self, gint capability)
   return best;
 }
 
+gchar **
+gst_vkgdr_nvrtc_find_folders (const GstVkgdrNvrtc *self)
+{
+  return vkgdr_nvcc_find_folders ((const void *) self->nvrtcVersion);
+}
+
+const gchar *const *
+gst_vkgdr_nvrtc_get_options (const GstVkgdrNvrtc *self)
+{
+  return vkgdr_nvcc_get_options (1000 * self->major + 10 * self->minor);
+}
+
 gboolean
 gst_vkgdr_nvrtc_has_cubin (const GstVkgdrNvrtc *self)
 {
@@ -413,6 +426,17 @@ nvrtc_set_failed (const GstVkgdrNvrtc *self, GError **error, const gchar *name,
   g_free (shortage);
 }
 
+/* The source has errors. */
+static void
+nvrtc_set_refused (GError **error, const gchar *name, const gchar *log)
+{
+  const gchar *advice = vkgdr_nvcc_explain (log);
+
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_COMPILE,
+      "%s does not compile:\n%s%s%s%s", name, log, advice ? "\n" : "",
+      advice ? advice : "", advice ? "." : "");
+}
+
 GBytes *
 gst_vkgdr_nvrtc_compile (const GstVkgdrNvrtc *self, const gchar *text,
     const gchar *name, const gchar *const *headers,
@@ -436,8 +460,7 @@ gst_vkgdr_nvrtc_compile (const GstVkgdrNvrtc *self, const gchar *text,
       program, (int) g_strv_length ((gchar **) options), options);
   log = nvrtc_get_log (self, program);
   if (result == NVRTC_ERROR_COMPILATION && *log)
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_COMPILE,
-        "%s does not compile:\n%s", name, log);
+    nvrtc_set_refused (error, name, log);
   else if (result != 0)
     nvrtc_set_failed (self, error, name, result, log);
   else

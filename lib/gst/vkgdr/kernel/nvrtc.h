@@ -33,6 +33,13 @@ gchar *gst_vkgdr_nvrtc_identify (const GstVkgdrNvrtc *nvrtc);
  * supports and that a device of @capability can run, or 0 if there is none. */
 gint gst_vkgdr_nvrtc_choose_arch (const GstVkgdrNvrtc *nvrtc, gint capability);
 
+/* Returns the folders of CUDA's headers, those of this compiler first. The
+ * caller frees them with vkgdr_nvcc_free(). */
+gchar **gst_vkgdr_nvrtc_find_folders (const GstVkgdrNvrtc *nvrtc);
+
+/* Returns the options with which it compiles as nvcc does. */
+const gchar *const *gst_vkgdr_nvrtc_get_options (const GstVkgdrNvrtc *nvrtc);
+
 gboolean gst_vkgdr_nvrtc_has_cubin (const GstVkgdrNvrtc *nvrtc);
 
 /* Compiles @text, which may include the headers named in @include_names.

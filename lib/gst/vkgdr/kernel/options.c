@@ -2,9 +2,7 @@
  *
  * kernel/options.c: a user's options for the compilation of a source
  *
- * A table has the supported options. No option names a file, because an image
- * would then depend on content that is not in the key of the cache. Runs no
- * compiler.
+ * libvkgdr knows the options of nvcc and of NVRTC. Runs no compiler.
  */
 
 #include <string.h>
@@ -12,6 +10,7 @@
 #include <gst/vkgdr/gstvkgdrerror.h>
 
 #include "kernel/options.h"
+#include "nvcc.h"
 
 /**
  * SECTION:gstvkgdrcompileoptions
@@ -22,27 +21,31 @@
  * macros, folders in which headers are searched, and options for the generated
  * code. It is immutable, and may be used from any thread.
  *
- * Options are written as for NVRTC and nvcc:
+ * Options are written as for NVRTC and nvcc. These have an effect:
  *
  * | option | meaning |
  * |---|---|
  * | `-DNAME`, `-DNAME=VALUE`, `--define-macro=…` | defines a macro |
  * | `-UNAME`, `--undefine-macro=…` | undefines a macro |
- * | `-IFOLDER`, `--include-path=…` | adds a folder of headers |
- * | `--std=c++11` to `c++20` | the version of C++; 17 is the default |
+ * | `-IFOLDER`, `--include-path=…`, `-isystem` | adds a folder of headers |
+ * | `-include=FILE`, `--pre-include=…` | a header in front of the source |
+ * | `--std=c++03` to `c++20` | the version of C++; 17 is the default |
  * | `--use_fast_math` | faster and less exact mathematics |
  * | `--fmad=false`, `true` | whether a product and a sum become one operation |
+ * | `--ftz=`, `--prec-div=`, `--prec-sqrt=` | exactness of float |
  * | `--maxrregcount=N` | maximum number of registers of a thread |
+ * | `--ptxas-options=…`, `-Xptxas` | options for the assembler |
  * | `--generate-line-info`, `-lineinfo` | lines of the source, for profilers |
  * | `--device-debug`, `-G` | code for a debugger |
  * | `--restrict` | pointers of kernels do not overlap |
  * | `--extra-device-vectorization` | more vectorization |
- * | `--disable-warnings`, `-w` | no warnings |
- * | `-O0` to `-O3` | ignored: NVRTC has no levels of optimization |
+ * | `--disable-warnings`, `-w`, `--diag-suppress=…` | no warnings |
  *
- * One hyphen may be used instead of two. The value of `-D`, `-U` and `-I` may
- * be the next word. If an option is given with several values, the last one
- * takes effect.
+ * All other options of nvcc for one source are accepted, and ignored: those for
+ * the host's compiler and for files, `-O3`, `-Werror`, and those of the
+ * architecture, which is that of the device. One hyphen may be used instead of
+ * two. A value follows `=`, or is the next word. If an option is given with
+ * several values, the last one takes effect.
  *
  * Since: 0.2
  */
@@ -51,34 +54,8 @@ struct _GstVkgdrCompileOptions {
   gint ref_count;     /* atomic */
   GPtrArray *words;   /* as NVRTC spells them */
   GPtrArray *folders; /* of gchar * */
+  GString *includes;  /* lines for the text in front of a source */
 };
-
-#define DIGITS_ONLY "#"
-
-static const struct {
-  const gchar *name;   /* without hyphens; one that ends in = has a value */
-  const gchar *values; /* the possible values, separated by blanks */
-  const gchar *nvrtc;  /* as NVRTC spells it, or NULL: NVRTC does not need it */
-} options[] = {
-  { "std=", " c++11 c++14 c++17 c++20 ", "--std=" },
-  { "fmad=", " true false ", "--fmad=" },
-  { "maxrregcount=", DIGITS_ONLY, "--maxrregcount=" },
-  { "use_fast_math", NULL, "--use_fast_math" },
-  { "generate-line-info", NULL, "-lineinfo" },
-  { "lineinfo", NULL, "-lineinfo" },
-  { "device-debug", NULL, "-G" },
-  { "G", NULL, "-G" },
-  { "restrict", NULL, "--restrict" },
-  { "extra-device-vectorization", NULL, "--extra-device-vectorization" },
-  { "disable-warnings", NULL, "--disable-warnings" },
-  { "w", NULL, "-w" },
-  { "O0", NULL, NULL },
-  { "O1", NULL, NULL },
-  { "O2", NULL, NULL },
-  { "O3", NULL, NULL },
-};
-
-#define STANDARD options[0]
 
 static GstVkgdrCompileOptions *
 options_ref (GstVkgdrCompileOptions *options)
@@ -92,120 +69,46 @@ G_DEFINE_BOXED_TYPE (GstVkgdrCompileOptions, gst_vkgdr_compile_options,
 
 /* --- reading ------------------------------------------------------------- */
 
-/* Returns the value of the option @name, which may be the next word, or NULL if
- * @word is another option. */
-static const gchar *
-match_value (const gchar *word, const gchar *name, const gchar *const **next)
-{
-  if (!g_str_has_prefix (word, name))
-    return NULL;
-  word += strlen (name);
-  if (*word == '=')
-    word++;
-  if (*word == '\0' && **next)
-    word = *(*next)++;
-  return word;
-}
-
-/* Reads -D, -U and -I in all spellings. Returns FALSE if @word is another
- * option, or has no value. */
-static gboolean
-read_macro_or_folder (
-    GstVkgdrCompileOptions *self, const gchar *word, const gchar *const **next)
-{
-  static const struct {
-    const gchar *name;
-    const gchar *nvrtc; /* NULL: a folder */
-  } kinds[] = { { "--define-macro", "-D" }, { "-define-macro", "-D" },
-    { "--undefine-macro", "-U" }, { "-undefine-macro", "-U" },
-    { "--include-path", NULL }, { "-include-path", NULL }, { "-D", "-D" },
-    { "-U", "-U" }, { "-I", NULL } };
-  guint i;
-
-  for (i = 0; i < G_N_ELEMENTS (kinds); i++) {
-    const gchar *value = match_value (word, kinds[i].name, next);
-
-    if (!value)
-      continue;
-    if (*value == '\0')
-      return FALSE;
-    if (kinds[i].nvrtc)
-      g_ptr_array_add (self->words, g_strconcat (kinds[i].nvrtc, value, NULL));
-    else
-      g_ptr_array_add (self->folders, g_strdup (value));
-    return TRUE;
-  }
-  return FALSE;
-}
-
-static gboolean
-is_value (const gchar *values, const gchar *value)
-{
-  gchar *padded;
-  gboolean found;
-
-  if (g_str_equal (values, DIGITS_ONLY))
-    return *value && strspn (value, "0123456789") == strlen (value)
-           && strlen (value) < 5;
-  padded = g_strdup_printf (" %s ", value);
-  found = strstr (values, padded) != NULL;
-  g_free (padded);
-  return found;
-}
-
-/* Removes the earlier value of an option. The last value takes effect, and
- * NVRTC may refuse an option with two values. */
+/* Adds an option as NVRTC spells it. The images are for the device, and are not
+ * linked with others. */
 static void
-remove_words (GstVkgdrCompileOptions *self, const gchar *prefix)
+add_word (GstVkgdrCompileOptions *self, const gchar *word)
 {
-  guint i;
+  static const gchar header[] = "--pre-include=";
 
-  for (i = self->words->len; i > 0; i--)
-    if (g_str_has_prefix (self->words->pdata[i - 1], prefix))
-      g_ptr_array_remove_index (self->words, i - 1);
-}
-
-/* Reads an option of the table. @word must begin with a hyphen. */
-static gboolean
-read_option (GstVkgdrCompileOptions *self, const gchar *word)
-{
-  guint i;
-
-  word += g_str_has_prefix (word, "--") ? 2 : 1;
-  for (i = 0; i < G_N_ELEMENTS (options); i++) {
-    const gchar *values = options[i].values, *nvrtc = options[i].nvrtc;
-    const gchar *value = word + strlen (options[i].name);
-
-    if (!g_str_has_prefix (word, options[i].name)
-        || (values ? !is_value (values, value) : *value != '\0'))
-      continue;
-    if (values)
-      remove_words (self, nvrtc);
-    if (nvrtc)
-      g_ptr_array_add (self->words, g_strconcat (nvrtc, value, NULL));
-    return TRUE;
-  }
-  return FALSE;
+  if (g_str_has_prefix (word, "-I"))
+    g_ptr_array_add (self->folders, g_strdup (word + 2));
+  else if (g_str_has_prefix (word, header))
+    g_string_append_printf (
+        self->includes, "#include <%s>\n", word + strlen (header));
+  else if (!g_str_has_prefix (word, "--gpu-architecture=")
+           && !g_str_has_prefix (word, "--relocatable-device-code="))
+    g_ptr_array_add (self->words, g_strdup (word));
 }
 
 static gboolean
 options_read (
     GstVkgdrCompileOptions *self, const gchar *const *words, GError **error)
 {
-  while (*words) {
-    const gchar *word = *words++;
+  const gchar *unknown = NULL;
+  gchar **translated = NULL;
+  guint i;
 
-    if (!g_utf8_validate (word, -1, NULL) || *word != '-'
-        || (!read_macro_or_folder (self, word, &words)
-            && !read_option (self, word))) {
-      g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-          "\"%s\" is not a supported option, or has no value: see "
-          "GstVkgdrCompileOptions",
-          word);
-      return FALSE;
-    }
-  }
-  return TRUE;
+  for (i = 0; words[i] && !unknown; i++)
+    if (!g_utf8_validate (words[i], -1, NULL))
+      unknown = words[i];
+  if (!unknown)
+    translated = vkgdr_nvcc_translate (words, &unknown);
+  for (i = 0; translated && translated[i]; i++)
+    add_word (self, translated[i]);
+  vkgdr_nvcc_free (translated);
+  if (!unknown)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "\"%s\" is not a supported option, or has no value: see "
+      "GstVkgdrCompileOptions",
+      unknown);
+  return FALSE;
 }
 
 /* --- making -------------------------------------------------------------- */
@@ -233,6 +136,7 @@ gst_vkgdr_compile_options_new (const gchar *const *options,
   self->ref_count = 1;
   self->words = g_ptr_array_new_with_free_func (g_free);
   self->folders = g_ptr_array_new_with_free_func (g_free);
+  self->includes = g_string_new (NULL);
   for (; include_dirs && *include_dirs; include_dirs++)
     g_ptr_array_add (self->folders, g_strdup (*include_dirs));
   if (!options || options_read (self, options, error))
@@ -295,6 +199,7 @@ gst_vkgdr_compile_options_unref (GstVkgdrCompileOptions *options)
     return;
   g_ptr_array_unref (options->words);
   g_ptr_array_unref (options->folders);
+  g_string_free (options->includes, TRUE);
   g_free (options);
 }
 
@@ -324,13 +229,19 @@ gst_vkgdr_options_append_folders (
     append_copies (folders, self->folders);
 }
 
+const gchar *
+gst_vkgdr_options_get_includes (const GstVkgdrCompileOptions *self)
+{
+  return self ? self->includes->str : "";
+}
+
 gboolean
 gst_vkgdr_options_has_standard (const GstVkgdrCompileOptions *self)
 {
   guint i;
 
   for (i = 0; self && i < self->words->len; i++)
-    if (g_str_has_prefix (self->words->pdata[i], STANDARD.nvrtc))
+    if (g_str_has_prefix (self->words->pdata[i], "--std="))
       return TRUE;
   return FALSE;
 }

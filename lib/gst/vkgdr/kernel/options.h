@@ -22,6 +22,10 @@ void gst_vkgdr_options_append (
 void gst_vkgdr_options_append_folders (
     const GstVkgdrCompileOptions *self, GPtrArray *folders);
 
+/* The lines of #include that have to be in front of a source. */
+const gchar *gst_vkgdr_options_get_includes (
+    const GstVkgdrCompileOptions *self);
+
 /* Whether an option sets the version of C++. */
 gboolean gst_vkgdr_options_has_standard (const GstVkgdrCompileOptions *self);
 

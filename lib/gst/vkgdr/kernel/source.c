@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "kernel/source.h"
+#include "nvcc.h"
 
 /* Sides of a tile have to be less than this. */
 #define SOURCE_TILE_LIMIT 100
@@ -441,7 +442,8 @@ gst_vkgdr_source_make_text (
 {
   gboolean wrap = source_wants_extern_c (source);
   gchar *escaped = g_strescape (name, NULL);
-  GString *out = g_string_new ("#include \"" GST_VKGDR_SOURCE_HEADER "\"\n");
+  GString *out = g_string_new ("#include \"" VKGDR_NVCC_HEADER "\"\n"
+                               "#include \"" GST_VKGDR_SOURCE_HEADER "\"\n");
 
   g_string_append_printf (
       out, "%s#line 1 \"%s\"\n", wrap ? "extern \"C\" {\n" : "", escaped);

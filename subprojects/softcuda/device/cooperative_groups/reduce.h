@@ -33,7 +33,7 @@ SOFTCUDA_OPERATOR (bit_xor, a ^ b)
 #undef SOFTCUDA_OPERATOR
 
 template <typename Group, typename T, typename Operator>
-static inline T
+__device__ static inline T
 reduce (const Group &group, T value, Operator &&change)
 {
   return group.softcuda_reduce (value, change);

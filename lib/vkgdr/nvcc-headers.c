@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * nvcc-headers.c: the headers that sources for nvcc include, and NVRTC has not
+ *
+ * nvcc includes a part of the C library in front of every source. NVRTC has its
+ * functions (printf(), assert(), malloc(), sinf() and others), but not its
+ * constants, its types and its names in the namespace std. Headers of C++ are
+ * those of libcu++, where a toolkit or a package of pip has them. The other
+ * headers of the system are empty: a source may include them, as long as code
+ * for the device does not use them.
+ */
+
+#include "nvcc.h"
+
+/* What nvcc knows in sources without any #include. */
+static const char always[] =
+    "#pragma once\n"
+    /* Host functions are compiled for the device, since NVRTC refuses them. */
+    "#undef __host__\n"
+    "#define __host__ __device__\n"
+    /* libcu++ has some macros with other tokens. */
+    "#if __CUDACC_VER_MAJOR__ >= 12\n"
+    "#pragma nv_diag_suppress 47\n"
+    "#endif\n"
+    "\n"
+    "#define M_E 2.7182818284590452354\n"
+    "#define M_LOG2E 1.4426950408889634074\n"
+    "#define M_LOG10E 0.43429448190325182765\n"
+    "#define M_LN2 0.69314718055994530942\n"
+    "#define M_LN10 2.30258509299404568402\n"
+    "#define M_PI 3.14159265358979323846\n"
+    "#define M_PI_2 1.57079632679489661923\n"
+    "#define M_PI_4 0.78539816339744830962\n"
+    "#define M_1_PI 0.31830988618379067154\n"
+    "#define M_2_PI 0.63661977236758134308\n"
+    "#define M_2_SQRTPI 1.12837916709551257390\n"
+    "#define M_SQRT2 1.41421356237309504880\n"
+    "#define M_SQRT1_2 0.70710678118654752440\n"
+    "#if defined(__SOFTCUDA__) || __CUDACC_VER_MAJOR__ >= 12\n"
+    "#define INFINITY (__builtin_bit_cast (float, 0x7f800000))\n"
+    "#define NAN (__builtin_bit_cast (float, 0x7fc00000))\n"
+    "#define HUGE_VAL (__builtin_bit_cast (double, 0x7ff0000000000000ll))\n"
+    "#else\n"
+    "#define INFINITY (__int_as_float (0x7f800000))\n"
+    "#define NAN (__int_as_float (0x7fc00000))\n"
+    "#define HUGE_VAL (__longlong_as_double (0x7ff0000000000000ll))\n"
+    "#endif\n"
+    "#define HUGE_VALF INFINITY\n"
+    "\n"
+    "#define CHAR_BIT 8\n"
+    "#define SCHAR_MIN (-128)\n"
+    "#define SCHAR_MAX 127\n"
+    "#define UCHAR_MAX 255\n"
+    "#define CHAR_MIN SCHAR_MIN\n"
+    "#define CHAR_MAX SCHAR_MAX\n"
+    "#define SHRT_MIN (-SHRT_MAX - 1)\n"
+    "#define SHRT_MAX 0x7fff\n"
+    "#define USHRT_MAX 0xffff\n"
+    "#define INT_MIN (-INT_MAX - 1)\n"
+    "#define INT_MAX 0x7fffffff\n"
+    "#define UINT_MAX 0xffffffff\n"
+    "#define LONG_MIN (-LONG_MAX - 1)\n"
+    "#define LONG_MAX LLONG_MAX\n"
+    "#define ULONG_MAX ULLONG_MAX\n"
+    "#define LLONG_MIN (-LLONG_MAX - 1)\n"
+    "#define LLONG_MAX 0x7fffffffffffffffLL\n"
+    "#define ULLONG_MAX 0xffffffffffffffffUL\n"
+    "#define RAND_MAX 2147483647\n"
+    "#define EXIT_SUCCESS 0\n"
+    "#define EXIT_FAILURE 1\n"
+    "#define offsetof(type, member) ((size_t) &((type *) 0)->member)\n"
+    "#ifndef NULL\n"
+    "#define NULL 0\n"
+    "#endif\n"
+    "\n"
+    /* 64 bits are long long, as in libcu++: with nvcc, they are long. */
+    "typedef signed char int8_t;\n"
+    "typedef short int16_t;\n"
+    "typedef int int32_t;\n"
+    "typedef long long int64_t;\n"
+    "typedef unsigned char u_int8_t;\n"
+    "typedef unsigned short u_int16_t;\n"
+    "typedef unsigned int u_int32_t;\n"
+    "typedef unsigned long long u_int64_t;\n"
+    "typedef unsigned char u_char;\n"
+    "typedef unsigned short u_short, ushort;\n"
+    "typedef unsigned int u_int, uint;\n"
+    "typedef unsigned long u_long, ulong;\n"
+    "typedef long ssize_t, off_t;\n"
+    "\n"
+    "namespace std {\n"
+    "#if __cplusplus >= 201103L\n"
+    "template <typename T> T &&declval () noexcept;\n"
+    "#endif\n"
+    "using ::size_t; using ::ptrdiff_t; using ::clock; using ::printf;\n"
+    "using ::malloc; using ::free; using ::memcpy; using ::memset;\n"
+    "using ::abs; using ::labs; using ::llabs;\n"
+    "using ::acos; using ::acosh; using ::asin; using ::asinh; using ::atan;\n"
+    "using ::atan2; using ::atanh; using ::cbrt; using ::ceil;\n"
+    "using ::copysign; using ::cos; using ::cosh; using ::erf; using ::erfc;\n"
+    "using ::exp; using ::exp2; using ::expm1; using ::fabs; using ::fdim;\n"
+    "using ::floor; using ::fma; using ::fmax; using ::fmin; using ::fmod;\n"
+    "using ::frexp; using ::hypot; using ::ilogb; using ::ldexp;\n"
+    "using ::lgamma; using ::llrint; using ::llround; using ::log;\n"
+    "using ::log10; using ::log1p; using ::log2; using ::logb;\n"
+    "using ::lrint; using ::lround; using ::modf; using ::nearbyint;\n"
+    "using ::nextafter; using ::pow; using ::remainder; using ::remquo;\n"
+    "using ::rint; using ::round; using ::scalbln; using ::scalbn;\n"
+    "using ::sin; using ::sinh; using ::sqrt; using ::tan; using ::tanh;\n"
+    "using ::tgamma; using ::trunc;\n"
+    "using ::isfinite; using ::isinf; using ::isnan; using ::signbit;\n"
+    "}\n";
+
+static const char floats[] = "#pragma once\n"
+                             "#define FLT_RADIX 2\n"
+                             "#define FLT_MANT_DIG 24\n"
+                             "#define FLT_DIG 6\n"
+                             "#define FLT_MIN_EXP (-125)\n"
+                             "#define FLT_MIN_10_EXP (-37)\n"
+                             "#define FLT_MAX_EXP 128\n"
+                             "#define FLT_MAX_10_EXP 38\n"
+                             "#define FLT_MAX 3.40282347e+38F\n"
+                             "#define FLT_EPSILON 1.19209290e-7F\n"
+                             "#define FLT_MIN 1.17549435e-38F\n"
+                             "#define FLT_TRUE_MIN 1.40129846e-45F\n"
+                             "#define DBL_MANT_DIG 53\n"
+                             "#define DBL_DIG 15\n"
+                             "#define DBL_MIN_EXP (-1021)\n"
+                             "#define DBL_MIN_10_EXP (-307)\n"
+                             "#define DBL_MAX_EXP 1024\n"
+                             "#define DBL_MAX_10_EXP 308\n"
+                             "#define DBL_MAX 1.7976931348623157e+308\n"
+                             "#define DBL_EPSILON 2.2204460492503131e-16\n"
+                             "#define DBL_MIN 2.2250738585072014e-308\n"
+                             "#define DBL_TRUE_MIN 4.9406564584124654e-324\n"
+                             "#define DECIMAL_DIG 17\n";
+
+#define TYPES(n, type) \
+  "typedef int" n "_t int_least" n "_t, int_fast" n "_t;\n" \
+  "typedef unsigned " type " uint" n "_t;\n" \
+  "typedef uint" n "_t uint_least" n "_t, uint_fast" n "_t;\n"
+#define LIMITS(n, name) \
+  "#define INT" n "_MIN " name "_MIN\n" \
+  "#define INT" n "_MAX " name "_MAX\n"
+#define UNSIGNED_LIMITS(n, name) "#define UINT" n "_MAX " name "_MAX\n"
+#define KINDS(n) \
+  LIMITS ("_LEAST" n, "INT" n) \
+  UNSIGNED_LIMITS ("_LEAST" n, "UINT" n) \
+  LIMITS ("_FAST" n, "INT" n) UNSIGNED_LIMITS ("_FAST" n, "UINT" n)
+#define CONSTANTS(n, end) \
+  "#define INT" n "_C(c) c" end "\n" \
+  "#define UINT" n "_C(c) c##U" end "\n"
+
+static const char integers[] = "#pragma once\n" TYPES ("8", "char") TYPES (
+    "16", "short") TYPES ("32", "int") TYPES ("64",
+    "long long") "typedef int64_t intmax_t, intptr_t;\n"
+                 "typedef uint64_t uintmax_t, uintptr_t;\n" LIMITS (
+                     "8", "SCHAR") LIMITS ("16", "SHRT") LIMITS ("32",
+                     "INT") LIMITS ("64", "LLONG") UNSIGNED_LIMITS ("8",
+                     "UCHAR") UNSIGNED_LIMITS ("16",
+                     "USHRT") UNSIGNED_LIMITS ("32", "UINT")
+                     UNSIGNED_LIMITS ("64", "ULLONG") KINDS ("8") KINDS (
+                         "16") KINDS ("32") KINDS ("64") LIMITS ("PTR",
+                         "INT64") UNSIGNED_LIMITS ("PTR",
+                         "UINT64") LIMITS ("MAX",
+                         "INT64") UNSIGNED_LIMITS ("MAX",
+                         "UINT64") "#define PTRDIFF_MIN INT64_MIN\n"
+                                   "#define PTRDIFF_MAX INT64_MAX\n"
+                                   "#define SIZE_MAX UINT64_MAX\n" CONSTANTS (
+                                       "8", "") CONSTANTS ("16",
+                                       "") CONSTANTS ("32", "") CONSTANTS ("64",
+                                       "##LL") CONSTANTS ("MAX",
+                                       "##LL") "namespace std {\n"
+                                               "using ::int8_t; using "
+                                               "::int16_t; using ::int32_t; "
+                                               "using ::int64_t;\n"
+                                               "using ::uint8_t; using "
+                                               "::uint16_t; using ::uint32_t;\n"
+                                               "using ::uint64_t; using "
+                                               "::intptr_t; using "
+                                               "::uintptr_t;\n"
+                                               "using ::intmax_t; using "
+                                               "::uintmax_t;\n"
+                                               "}\n";
+
+#define FORMATS(n, length) \
+  "#define PRId" n " \"" length "d\"\n#define PRIi" n " \"" length "i\"\n" \
+  "#define PRIu" n " \"" length "u\"\n#define PRIo" n " \"" length "o\"\n" \
+  "#define PRIx" n " \"" length "x\"\n#define PRIX" n " \"" length "X\"\n"
+
+static const char formats[] =
+    "#pragma once\n"
+    "#include <stdint.h>\n" FORMATS ("8", "hh") FORMATS ("16", "h")
+        FORMATS ("32", "") FORMATS ("64", "ll") FORMATS ("MAX", "ll")
+            FORMATS ("PTR", "ll");
+
+/* The names of CUDA's header of constants, which no toolkit is needed for. */
+static const char constants[] =
+    "#pragma once\n"
+    "#define CUDART_INF_F __int_as_float (0x7f800000)\n"
+    "#define CUDART_NAN_F __int_as_float (0x7fffffff)\n"
+    "#define CUDART_MIN_DENORM_F __int_as_float (0x00000001)\n"
+    "#define CUDART_MAX_NORMAL_F __int_as_float (0x7f7fffff)\n"
+    "#define CUDART_NEG_ZERO_F __int_as_float ((int) 0x80000000)\n"
+    "#define CUDART_ZERO_F 0.0F\n"
+    "#define CUDART_ONE_F 1.0F\n"
+    "#define CUDART_SQRT_HALF_F 0.707106781F\n"
+    "#define CUDART_SQRT_TWO_F 1.414213562F\n"
+    "#define CUDART_THIRD_F 0.333333333F\n"
+    "#define CUDART_PIO4_F 0.785398163F\n"
+    "#define CUDART_PIO2_F 1.570796327F\n"
+    "#define CUDART_3PIO4_F 2.356194490F\n"
+    "#define CUDART_2_OVER_PI_F 0.636619772F\n"
+    "#define CUDART_PI_F 3.141592654F\n"
+    "#define CUDART_L2E_F 1.442695041F\n"
+    "#define CUDART_L2T_F 3.321928094F\n"
+    "#define CUDART_LG2_F 0.301029996F\n"
+    "#define CUDART_LGE_F 0.434294482F\n"
+    "#define CUDART_LN2_F 0.693147181F\n"
+    "#define CUDART_LNT_F 2.302585093F\n"
+    "#define CUDART_LNPI_F 1.144729886F\n"
+    "#define CUDART_INF __longlong_as_double (0x7ff0000000000000ll)\n"
+    "#define CUDART_NAN __longlong_as_double (0x7fffffffffffffffll)\n"
+    "#define CUDART_NEG_ZERO __longlong_as_double (1ll << 63)\n"
+    "#define CUDART_MIN_DENORM __longlong_as_double (1ll)\n"
+    "#define CUDART_ZERO 0.0\n"
+    "#define CUDART_ONE 1.0\n"
+    "#define CUDART_SQRT_TWO 1.4142135623730951e+0\n"
+    "#define CUDART_SQRT_HALF 7.0710678118654757e-1\n"
+    "#define CUDART_THIRD 3.3333333333333333e-1\n"
+    "#define CUDART_TWOTHIRD 6.6666666666666667e-1\n"
+    "#define CUDART_PIO4 7.8539816339744828e-1\n"
+    "#define CUDART_PIO2 1.5707963267948966e+0\n"
+    "#define CUDART_3PIO4 2.3561944901923448e+0\n"
+    "#define CUDART_2_OVER_PI 6.3661977236758138e-1\n"
+    "#define CUDART_PI 3.1415926535897931e+0\n"
+    "#define CUDART_SQRT_2OVERPI 7.9788456080286536e-1\n"
+    "#define CUDART_L2E 1.4426950408889634e+0\n"
+    "#define CUDART_L2T 3.3219280948873622e+0\n"
+    "#define CUDART_LG2 3.0102999566398120e-1\n"
+    "#define CUDART_LGE 4.3429448190325182e-1\n"
+    "#define CUDART_LN2 6.9314718055994529e-1\n"
+    "#define CUDART_LNT 2.3025850929940459e+0\n"
+    "#define CUDART_LNPI 1.1447298858494002e+0\n";
+
+/* Headers of C++ of which libcu++ has a version for the device. PyCUDA puts a
+ * source into extern "C". */
+#define LIBCUXX(name) \
+  { \
+    name, "#pragma once\n" \
+          "#if __has_include(<cuda/std/" name ">)\n" \
+          "extern \"C++\" {\n" \
+          "#include <cuda/std/" name ">\n" \
+          "namespace std { using namespace cuda::std; }\n" \
+          "}\n" \
+          "#endif\n" \
+  }
+#define EMPTY(name) \
+  { \
+    name, "#pragma once\n" \
+  }
+
+static const vkgdr_nvcc_header headers[] = {
+  { VKGDR_NVCC_HEADER, always },
+  { "float.h", floats },
+  { "cfloat", floats },
+  { "stdint.h", integers },
+  { "cstdint", integers },
+  { "inttypes.h", formats },
+  { "cinttypes", formats },
+  { "math_constants.h", constants },
+  { "cuda.h", "#pragma once\ntypedef unsigned long long CUdeviceptr;\n" },
+  /* The C library: NVRTC and the first header have what a kernel can use. */
+  EMPTY ("assert.h"),
+  EMPTY ("cassert"),
+  EMPTY ("complex.h"),
+  EMPTY ("ctype.h"),
+  EMPTY ("cctype"),
+  EMPTY ("errno.h"),
+  EMPTY ("cerrno"),
+  EMPTY ("fcntl.h"),
+  EMPTY ("limits.h"),
+  EMPTY ("climits"),
+  EMPTY ("locale.h"),
+  EMPTY ("malloc.h"),
+  EMPTY ("math.h"),
+  EMPTY ("cmath"),
+  EMPTY ("memory.h"),
+  EMPTY ("pthread.h"),
+  EMPTY ("signal.h"),
+  EMPTY ("csignal"),
+  EMPTY ("stdarg.h"),
+  EMPTY ("cstdarg"),
+  EMPTY ("stdbool.h"),
+  EMPTY ("stddef.h"),
+  EMPTY ("cstddef"),
+  EMPTY ("stdio.h"),
+  EMPTY ("cstdio"),
+  EMPTY ("stdlib.h"),
+  EMPTY ("cstdlib"),
+  EMPTY ("string.h"),
+  EMPTY ("cstring"),
+  EMPTY ("strings.h"),
+  EMPTY ("time.h"),
+  EMPTY ("ctime"),
+  EMPTY ("unistd.h"),
+  EMPTY ("values.h"),
+  EMPTY ("wchar.h"),
+  EMPTY ("cwchar"),
+  EMPTY ("sys/mman.h"),
+  EMPTY ("sys/stat.h"),
+  EMPTY ("sys/time.h"),
+  EMPTY ("sys/types.h"),
+  /* C++ of the host. */
+  EMPTY ("chrono"),
+  EMPTY ("deque"),
+  EMPTY ("exception"),
+  EMPTY ("fstream"),
+  EMPTY ("future"),
+  EMPTY ("iomanip"),
+  EMPTY ("ios"),
+  EMPTY ("iostream"),
+  EMPTY ("istream"),
+  EMPTY ("list"),
+  EMPTY ("map"),
+  EMPTY ("memory"),
+  EMPTY ("mutex"),
+  EMPTY ("new"),
+  EMPTY ("ostream"),
+  EMPTY ("queue"),
+  EMPTY ("random"),
+  EMPTY ("set"),
+  EMPTY ("sstream"),
+  EMPTY ("stack"),
+  EMPTY ("stdexcept"),
+  EMPTY ("string"),
+  EMPTY ("string_view"),
+  EMPTY ("thread"),
+  EMPTY ("typeinfo"),
+  EMPTY ("unordered_map"),
+  EMPTY ("unordered_set"),
+  EMPTY ("vector"),
+  LIBCUXX ("algorithm"),
+  LIBCUXX ("array"),
+  LIBCUXX ("atomic"),
+  LIBCUXX ("bit"),
+  LIBCUXX ("complex"),
+  LIBCUXX ("concepts"),
+  LIBCUXX ("functional"),
+  LIBCUXX ("initializer_list"),
+  LIBCUXX ("iterator"),
+  LIBCUXX ("limits"),
+  LIBCUXX ("numeric"),
+  LIBCUXX ("optional"),
+  LIBCUXX ("ratio"),
+  LIBCUXX ("span"),
+  LIBCUXX ("tuple"),
+  LIBCUXX ("type_traits"),
+  LIBCUXX ("utility"),
+  LIBCUXX ("variant"),
+  /* Parts of CUDA that NVRTC has without a header. */
+  EMPTY ("builtin_types.h"),
+  EMPTY ("common_functions.h"),
+  EMPTY ("cuda_runtime.h"),
+  EMPTY ("cuda_runtime_api.h"),
+  EMPTY ("device_atomic_functions.h"),
+  EMPTY ("device_double_functions.h"),
+  EMPTY ("device_functions.h"),
+  EMPTY ("device_launch_parameters.h"),
+  EMPTY ("device_types.h"),
+  EMPTY ("driver_types.h"),
+  EMPTY ("host_config.h"),
+  EMPTY ("host_defines.h"),
+  EMPTY ("math_functions.h"),
+  EMPTY ("sm_20_atomic_functions.h"),
+  EMPTY ("sm_20_intrinsics.h"),
+  EMPTY ("sm_30_intrinsics.h"),
+  EMPTY ("sm_32_atomic_functions.h"),
+  EMPTY ("sm_32_intrinsics.h"),
+  EMPTY ("sm_35_atomic_functions.h"),
+  EMPTY ("sm_35_intrinsics.h"),
+  EMPTY ("sm_60_atomic_functions.h"),
+  EMPTY ("surface_functions.h"),
+  EMPTY ("surface_indirect_functions.h"),
+  EMPTY ("texture_fetch_functions.h"),
+  EMPTY ("texture_indirect_functions.h"),
+  EMPTY ("vector_functions.h"),
+  EMPTY ("vector_types.h"),
+  { NULL, NULL },
+};
+
+const vkgdr_nvcc_header *
+vkgdr_nvcc_get_headers (void)
+{
+  return headers;
+}
