@@ -413,6 +413,16 @@ class Streams(WithContext):
         self.assertEqual(result[1], 42)
 
 
+    def test_an_event_of_another_process(self) -> None:
+        flags = driver.event_flags
+        event = driver.Event(flags.INTERPROCESS | flags.DISABLE_TIMING)
+        event.record().synchronize()
+        self.assert_prints("True\n", (
+            "import vkgdr.autoinit, vkgdr.driver as d\n"
+            f"print(d.Event.from_ipc_handle({event.ipc_handle()!r}).synchronize().query())"))
+        self.assertRaises(driver.LogicError, driver.Event().ipc_handle)
+
+
 class Functions(WithContext):
     def test_arguments(self) -> None:
         pair = np.array((1, 2.5), np.dtype([("first", "i4"), ("second", "f8")], align=True))

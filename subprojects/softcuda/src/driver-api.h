@@ -153,6 +153,10 @@ typedef struct CUipcMemHandle_st {
   char reserved[64];
 } CUipcMemHandle;
 
+typedef struct CUipcEventHandle_st {
+  char reserved[64];
+} CUipcEventHandle;
+
 #define CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS 1u
 
 /* Physical memory of a device, without an address. */
@@ -210,6 +214,7 @@ typedef enum {
 #define CU_EVENT_DEFAULT 0u
 #define CU_EVENT_BLOCKING_SYNC 1u
 #define CU_EVENT_DISABLE_TIMING 2u
+#define CU_EVENT_INTERPROCESS 4u
 #define CU_MEMHOSTALLOC_PORTABLE 1u
 #define CU_MEMHOSTALLOC_DEVICEMAP 2u
 #define CU_MEMHOSTREGISTER_PORTABLE 1u
@@ -526,6 +531,10 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
       (void *value, CUpointer_attribute attribute, CUdeviceptr pointer)) \
   X (cuMemGetAddressRange, cuMemGetAddressRange_v2, \
       (CUdeviceptr * start, size_t * size, CUdeviceptr pointer)) \
+  X (cuIpcGetEventHandle, cuIpcGetEventHandle, \
+      (CUipcEventHandle * handle, CUevent event)) \
+  X (cuIpcOpenEventHandle, cuIpcOpenEventHandle, \
+      (CUevent * event, CUipcEventHandle handle)) \
   X (cuIpcGetMemHandle, cuIpcGetMemHandle, \
       (CUipcMemHandle * handle, CUdeviceptr pointer)) \
   X (cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2, \

@@ -14,6 +14,7 @@
 typedef struct {
   CUevent event; /* a reference */
   uint64_t seq;
+  uint32_t number; /* of event->shared, if there is one */
 } event_record;
 
 static void
@@ -22,6 +23,7 @@ event_unref_locked (CUevent event)
   if (--event->handle.refs != 0)
     return;
   sc_point_clear_locked (&event->recorded);
+  sc_shared_event_free (event->shared);
   sc_handle_free (event);
 }
 
@@ -41,30 +43,49 @@ event_find_locked (CUevent event)
 }
 
 CUresult
+sc_event_new (CUevent *event, bool timed, sc_shared_event *shared)
+{
+  CUevent made = calloc (1, sizeof *made);
+  CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+  CUcontext context;
+
+  if (made != NULL) {
+    made->timed = timed;
+    made->shared = shared;
+    sc_lock ();
+    result = sc_current_usable_locked (&context);
+    if (result == CUDA_SUCCESS) {
+      sc_handle_add_locked (&made->handle, SC_KIND_EVENT, context);
+      *event = made;
+    }
+    sc_unlock ();
+  }
+  if (result != CUDA_SUCCESS) {
+    sc_shared_event_free (shared);
+    free (made);
+  }
+  return result;
+}
+
+CUresult
 cuEventCreate (CUevent *event, unsigned int flags)
 {
-  CUcontext context;
-  CUresult result;
-  CUevent made;
+  const unsigned int known =
+      CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+  bool timed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
+  sc_shared_event *shared = NULL;
 
   SC_ENTER (cuEventCreate);
-  if (event == NULL
-      || (flags & ~(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING)) != 0)
+  if (event == NULL || (flags & ~known) != 0)
     return CUDA_ERROR_INVALID_VALUE;
-  made = calloc (1, sizeof *made);
-  if (made == NULL)
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  made->timed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
-  sc_lock ();
-  result = sc_current_usable_locked (&context);
-  if (result == CUDA_SUCCESS) {
-    sc_handle_add_locked (&made->handle, SC_KIND_EVENT, context);
-    *event = made;
+  if ((flags & CU_EVENT_INTERPROCESS) != 0) {
+    if (timed)
+      return CUDA_ERROR_INVALID_VALUE;
+    shared = sc_shared_event_create ();
+    if (shared == NULL)
+      return CUDA_ERROR_OUT_OF_MEMORY;
   }
-  sc_unlock ();
-  if (result != CUDA_SUCCESS)
-    free (made);
-  return result;
+  return sc_event_new (event, timed, shared);
 }
 
 CUresult
@@ -93,6 +114,8 @@ run_record (void *data)
   sc_lock ();
   if (record->event->n_records == record->seq)
     record->event->time = now.tv_sec * 1000000000ull + now.tv_nsec;
+  if (record->event->shared != NULL)
+    sc_shared_event_reach (record->event->shared, record->number);
   event_unref_locked (record->event);
   sc_unlock ();
   return CUDA_SUCCESS;
@@ -103,15 +126,20 @@ record_locked (CUevent event, CUstream stream)
 {
   event_record *record = malloc (sizeof *record);
   sc_work work = { run_record, free, record, true };
+  uint32_t number = 0;
   sc_point point;
   CUresult result;
 
   if (record == NULL)
     return CUDA_ERROR_OUT_OF_MEMORY;
   event->handle.refs++;
-  *record = (event_record){ event, event->n_records + 1 };
+  *record = (event_record){ event, event->n_records + 1, 0 };
+  if (event->shared != NULL)
+    record->number = number = sc_shared_event_record (event->shared);
   result = sc_submit_locked (stream, &work, NULL, &point);
   if (result != CUDA_SUCCESS) {
+    if (event->shared != NULL)
+      sc_shared_event_reach (event->shared, number);
     event_unref_locked (event);
     return result;
   }
@@ -171,6 +199,14 @@ cuCtxRecordEvent (CUcontext context, CUevent event)
   return result;
 }
 
+static bool
+is_reached_locked (CUevent event)
+{
+  return event->shared != NULL ? sc_shared_event_is_reached (
+             event->shared, sc_shared_event_last (event->shared))
+                               : sc_point_is_reached_locked (&event->recorded);
+}
+
 CUresult
 cuEventQuery (CUevent event)
 {
@@ -181,9 +217,70 @@ cuEventQuery (CUevent event)
   result = event_find_locked (event);
   if (result == CUDA_SUCCESS)
     result = event->handle.context->error;
-  if (result == CUDA_SUCCESS && !sc_point_is_reached_locked (&event->recorded))
+  if (result == CUDA_SUCCESS && !is_reached_locked (event))
     result = CUDA_ERROR_NOT_READY;
   sc_unlock ();
+  return result;
+}
+
+static void
+wait_locked (CUevent event)
+{
+  uint32_t number;
+
+  if (event->shared == NULL) {
+    sc_wait_point_locked (&event->recorded);
+    return;
+  }
+  event->handle.refs++;
+  number = sc_shared_event_last (event->shared);
+  sc_unlock ();
+  sc_shared_event_wait (event->shared, number);
+  sc_lock ();
+  event_unref_locked (event);
+}
+
+static CUresult
+run_nothing (void *data)
+{
+  return CUDA_SUCCESS;
+}
+
+/* Waits for another process, in the thread of a stream. */
+static CUresult
+run_wait (void *data)
+{
+  event_record *record = data;
+
+  sc_shared_event_wait (record->event->shared, record->number);
+  sc_lock ();
+  event_unref_locked (record->event);
+  sc_unlock ();
+  return CUDA_SUCCESS;
+}
+
+CUresult
+sc_event_wait_in_stream_locked (CUevent event, CUstream stream)
+{
+  sc_work work = { run_nothing, NULL, NULL, true };
+  event_record *record;
+  CUresult result;
+
+  if (event_find_locked (event) != CUDA_SUCCESS)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (is_reached_locked (event))
+    return CUDA_SUCCESS;
+  if (event->shared == NULL)
+    return sc_submit_locked (stream, &work, &event->recorded, NULL);
+  record = malloc (sizeof *record);
+  if (record == NULL)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  *record = (event_record){ event, 0, sc_shared_event_last (event->shared) };
+  work = (sc_work){ run_wait, free, record, true };
+  event->handle.refs++;
+  result = sc_submit_locked (stream, &work, NULL, NULL);
+  if (result != CUDA_SUCCESS)
+    event_unref_locked (event);
   return result;
 }
 
@@ -198,7 +295,7 @@ cuEventSynchronize (CUevent event)
   if (result == CUDA_SUCCESS) {
     CUcontext context = sc_context_ref_locked (event->handle.context);
 
-    sc_wait_point_locked (&event->recorded);
+    wait_locked (event);
     result = sc_context_unref_locked (context);
   }
   sc_unlock ();

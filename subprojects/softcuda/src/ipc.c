@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ipc.c: device memory that is shared between processes
+ * ipc.c: device memory and events that are shared between processes
  *
  * An allocation is private until a caller requests a handle of it. Then a memfd
  * with the same content replaces its pages at the same address. The handle
@@ -20,9 +20,9 @@
 
 #include "private.h"
 
-/* The content of a CUipcMemHandle. The numbers of the file (device and inode)
- * are unique while it is open. The numbers of processes and file descriptors
- * may be used again. */
+/* The content of a CUipcMemHandle and of a CUipcEventHandle. The numbers of the
+ * file (device and inode) are unique while it is open. The numbers of processes
+ * and file descriptors may be used again. */
 typedef struct {
   char magic[8];
   int64_t pid;
@@ -32,9 +32,24 @@ typedef struct {
   uint64_t size;
 } ticket;
 
-static const char magic[] = "softcuda"; /* without its terminator */
+/* Both without their terminators. */
+static const char magic[] = "softcuda";
+static const char event_magic[] = "softevnt";
 
 _Static_assert(sizeof (ticket) <= sizeof (CUipcMemHandle), "it must fit");
+_Static_assert(sizeof (ticket) <= sizeof (CUipcEventHandle), "it must fit");
+
+static void
+fill_ticket (ticket *made, const char *kind, int fd, const struct stat *file,
+    size_t size)
+{
+  memcpy (made->magic, kind, sizeof made->magic);
+  made->pid = getpid ();
+  made->fd = fd;
+  made->device = file->st_dev;
+  made->inode = file->st_ino;
+  made->size = size;
+}
 
 static bool
 fill_file (int fd, const void *data, size_t size)
@@ -110,12 +125,8 @@ get_handle_locked (CUdeviceptr pointer, ticket *made)
   }
   if (result != CUDA_SUCCESS)
     return result;
-  memcpy (made->magic, magic, sizeof made->magic);
-  made->pid = getpid ();
-  made->fd = range->shared->fd;
-  made->device = range->shared->file.st_dev;
-  made->inode = range->shared->file.st_ino;
-  made->size = range->size;
+  fill_ticket (
+      made, magic, range->shared->fd, &range->shared->file, range->size);
   return CUDA_SUCCESS;
 }
 
@@ -283,4 +294,60 @@ cuIpcCloseMemHandle (CUdeviceptr pointer)
   }
   sc_unlock ();
   return result;
+}
+
+CUresult
+cuIpcGetEventHandle (CUipcEventHandle *handle, CUevent event)
+{
+  CUresult result = CUDA_ERROR_INVALID_HANDLE;
+  ticket made = { 0 };
+  struct stat file;
+
+  SC_ENTER (cuIpcGetEventHandle);
+  if (handle == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  sc_lock ();
+  if (sc_handle_is_live_locked (event, SC_KIND_EVENT)
+      && event->shared != NULL) {
+    int fd = sc_shared_event_fd (event->shared);
+
+    result = CUDA_ERROR_OPERATING_SYSTEM;
+    if (fstat (fd, &file) == 0) {
+      fill_ticket (&made, event_magic, fd, &file, file.st_size);
+      result = CUDA_SUCCESS;
+    }
+  }
+  sc_unlock ();
+  if (result != CUDA_SUCCESS)
+    return result;
+  memset (handle, 0, sizeof *handle);
+  memcpy (handle->reserved, &made, sizeof made);
+  return CUDA_SUCCESS;
+}
+
+CUresult
+cuIpcOpenEventHandle (CUevent *event, CUipcEventHandle handle)
+{
+  sc_shared_event *shared;
+  struct stat file;
+  ticket given;
+  CUresult result;
+  int fd = -1;
+
+  SC_ENTER (cuIpcOpenEventHandle);
+  memcpy (&given, handle.reserved, sizeof given);
+  if (event == NULL
+      || memcmp (given.magic, event_magic, sizeof given.magic) != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (given.pid == getpid ())
+    return CUDA_ERROR_INVALID_CONTEXT;
+  result = open_file (&given, &fd, &file);
+  if (result != CUDA_SUCCESS)
+    return result;
+  shared = sc_shared_event_new (fd);
+  if (shared == NULL) {
+    close (fd);
+    return CUDA_ERROR_MAP_FAILED;
+  }
+  return sc_event_new (event, false, shared);
 }

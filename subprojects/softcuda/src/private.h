@@ -201,16 +201,38 @@ void sc_wait_until_paused_locked (void);
 
 /* ---- events (event.c) ---- */
 
+/* The state of an event that several processes use (shared-event.c). Its
+ * records have numbers. */
+typedef struct sc_shared_event sc_shared_event;
+
+/* Both return NULL on failure. The first one takes ownership of the file
+ * descriptor on success. */
+sc_shared_event *sc_shared_event_new (int fd);
+sc_shared_event *sc_shared_event_create (void);
+void sc_shared_event_free (sc_shared_event *event); /* may be NULL */
+int sc_shared_event_fd (const sc_shared_event *event);
+uint32_t sc_shared_event_record (sc_shared_event *event);
+uint32_t sc_shared_event_last (const sc_shared_event *event);
+bool sc_shared_event_is_reached (const sc_shared_event *event, uint32_t number);
+void sc_shared_event_reach (sc_shared_event *event, uint32_t number);
+/* Must be called without the lock. */
+void sc_shared_event_wait (const sc_shared_event *event, uint32_t number);
+
 struct CUevent_st {
   sc_handle handle;
   bool timed;
+  sc_shared_event *shared; /* NULL if other processes cannot use the event */
   sc_point recorded;
   uint64_t n_records;
   uint64_t
       time; /* of the latest record, in ns; valid when its point is reached */
 };
 
+/* Takes ownership of `shared`, even on failure. */
+CUresult sc_event_new (CUevent *event, bool timed, sc_shared_event *shared);
 void sc_event_destroy_locked (CUevent event);
+/* Makes later work of the stream wait for the latest record. */
+CUresult sc_event_wait_in_stream_locked (CUevent event, CUstream stream);
 
 /* ---- memory (range.c, memory.c, register.c, external.c, ipc.c, virtual.c)
  * ---- */

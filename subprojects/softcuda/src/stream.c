@@ -561,16 +561,9 @@ cuStreamSynchronize (CUstream stream)
 
 /* ---- waits and host functions ---- */
 
-static CUresult
-run_nothing (void *data)
-{
-  return CUDA_SUCCESS;
-}
-
 CUresult
 cuStreamWaitEvent (CUstream stream, CUevent event, unsigned int flags)
 {
-  sc_work work = { run_nothing, NULL, NULL, true };
   CUstream found;
   CUresult result;
 
@@ -579,12 +572,8 @@ cuStreamWaitEvent (CUstream stream, CUevent event, unsigned int flags)
     return CUDA_ERROR_INVALID_VALUE;
   sc_lock ();
   result = sc_stream_find_locked (stream, &found);
-  if (result == CUDA_SUCCESS) {
-    if (!sc_handle_is_live_locked (event, SC_KIND_EVENT))
-      result = CUDA_ERROR_INVALID_HANDLE;
-    else if (!sc_point_is_reached_locked (&event->recorded))
-      result = sc_submit_locked (found, &work, &event->recorded, NULL);
-  }
+  if (result == CUDA_SUCCESS)
+    result = sc_event_wait_in_stream_locked (event, found);
   sc_unlock ();
   return result;
 }

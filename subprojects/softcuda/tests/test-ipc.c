@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-ipc.c: tests of memory that a process shares with another one
+ * test-ipc.c: tests of memory and events that a process shares with another one
  */
 
 #include <semaphore.h>
@@ -53,16 +53,28 @@ start_other (void (*test) (CUipcMemHandle handle))
   exit (EXIT_SUCCESS);
 }
 
+static void
+begin_other (const Other *other, const void *handle)
+{
+  ck_assert_int_eq (write (other->input, handle, sizeof (CUipcMemHandle)),
+      sizeof (CUipcMemHandle));
+}
+
 /* Waits until the other process has passed its test. */
 static void
-run_other (const Other *other, const CUipcMemHandle *handle)
+end_other (const Other *other)
 {
   int status;
 
-  ck_assert_int_eq (
-      write (other->input, handle, sizeof *handle), sizeof *handle);
   ck_assert_int_eq (waitpid (other->process, &status, 0), other->process);
   ck_assert_int_eq (status, 0);
+}
+
+static void
+run_other (const Other *other, const void *handle)
+{
+  begin_other (other, handle);
+  end_other (other);
 }
 
 /* ---- in the other process ---- */
@@ -181,6 +193,90 @@ TEST (small_memory)
   assert_bytes (pointer, SMALL, 9);
   assert_bytes (before, SMALL, 1);
   assert_bytes (after, SMALL, 2);
+}
+
+/* ---- events ---- */
+
+static CUevent
+open_event (const CUipcMemHandle *received)
+{
+  CUipcEventHandle handle;
+  CUevent event;
+
+  memcpy (&handle, received, sizeof handle);
+  ok (cu.cuIpcOpenEventHandle (&event, handle));
+  return event;
+}
+
+static void
+other_sees_that_it_is_not_reached (CUipcMemHandle handle)
+{
+  CUevent event = open_event (&handle);
+
+  fails (cu.cuEventQuery (event), CUDA_ERROR_NOT_READY);
+  ok (cu.cuEventDestroy (event));
+}
+
+static void
+other_waits (CUipcMemHandle handle)
+{
+  CUevent event = open_event (&handle);
+  CUstream stream = new_stream (CU_STREAM_NON_BLOCKING);
+
+  ok (cu.cuStreamWaitEvent (stream, event, 0));
+  ok (cu.cuStreamSynchronize (stream));
+  ok (cu.cuEventQuery (event));
+  ok (cu.cuEventSynchronize (event));
+}
+
+static void
+other_records (CUipcMemHandle handle)
+{
+  CUevent event = open_event (&handle);
+  float ms;
+
+  ok (cu.cuEventRecord (event, new_stream (CU_STREAM_NON_BLOCKING)));
+  ok (cu.cuEventSynchronize (event));
+  ok (cu.cuEventQuery (event));
+  fails (cu.cuEventElapsedTime (&ms, event, event), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST (events)
+{
+  Other early = start_other (other_sees_that_it_is_not_reached);
+  Other waiting[] = { start_other (other_waits), start_other (other_waits) };
+  Other records = start_other (other_records);
+  CUipcEventHandle handle, wrong;
+  Gate gate = { 0 };
+  CUstream stream;
+  CUevent event, own;
+
+  setup_context ();
+  stream = new_stream (CU_STREAM_NON_BLOCKING);
+  invalid (cu.cuEventCreate (&event, CU_EVENT_INTERPROCESS));
+  ok (cu.cuEventCreate (
+      &event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+  ok (cu.cuEventCreate (&own, CU_EVENT_DISABLE_TIMING));
+  fails (cu.cuIpcGetEventHandle (&handle, own), CUDA_ERROR_INVALID_HANDLE);
+  ok (cu.cuIpcGetEventHandle (&handle, event));
+  fails (cu.cuIpcOpenEventHandle (&own, handle), CUDA_ERROR_INVALID_CONTEXT);
+  memset (&wrong, 1, sizeof wrong);
+  invalid (cu.cuIpcOpenEventHandle (&own, wrong));
+  ok (cu.cuEventQuery (event));
+  ok (cu.cuLaunchHostFunc (stream, gate_wait, &gate));
+  ok (cu.cuEventRecord (event, stream));
+  fails (cu.cuEventQuery (event), CUDA_ERROR_NOT_READY);
+  run_other (&early, &handle);
+  for (int i = 0; i < 2; i++)
+    begin_other (&waiting[i], &handle);
+  g_usleep (A_WHILE_US); /* usually, they wait now */
+  ck_assert_int_eq (waitpid (waiting[0].process, NULL, WNOHANG), 0);
+  gate_open (&gate);
+  for (int i = 0; i < 2; i++)
+    end_other (&waiting[i]);
+  ok (cu.cuEventSynchronize (event));
+  run_other (&records, &handle);
+  ok (cu.cuEventQuery (event));
 }
 
 TEST (handles)
