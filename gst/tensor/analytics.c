@@ -90,7 +90,40 @@ gst_tensor_batch_move_analytics (GstBuffer *buffer, const GstMemory *before)
     gst_buffer_foreach_meta (buffer, move_tensors, (gpointer) before);
 }
 
+void
+gst_tensor_append_objects (GstBuffer *buffer, GArray *regions)
+{
+  GstAnalyticsRelationMeta *meta =
+      gst_buffer_get_analytics_relation_meta (buffer);
+  GstAnalyticsMtd object;
+  gpointer state = NULL;
+
+  while (meta
+         && gst_analytics_relation_meta_iterate (
+             meta, &state, gst_analytics_od_mtd_get_mtd_type (), &object)) {
+    GstTensorRegion region = { gst_analytics_od_mtd_get_obj_type (&object),
+      (gint) object.id };
+    gint x, y, width, height;
+    gfloat confidence;
+
+    if (!gst_analytics_od_mtd_get_location (
+            &object, &x, &y, &width, &height, &confidence))
+      continue;
+    /* A detector may place an object partly outside of the frame. */
+    region.x = MAX (x, 0);
+    region.y = MAX (y, 0);
+    region.width = MAX (width + MIN (x, 0), 0);
+    region.height = MAX (height + MIN (y, 0), 0);
+    g_array_append_val (regions, region);
+  }
+}
+
 #else
+
+void
+gst_tensor_append_objects (GstBuffer *buffer, GArray *regions)
+{
+}
 
 void
 gst_tensor_batch_move_analytics (GstBuffer *buffer, const GstMemory *before)

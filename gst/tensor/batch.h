@@ -46,6 +46,22 @@ GstBuffer *gst_tensor_batch_finish (GstTensorBatch *batch, GError **error);
 void gst_tensor_batch_add_analytics (GstBuffer *buffer,
     const GstVkgdrTensorConfig *config, guint capacity, const gchar *tensor_id);
 
+/* A part of a frame that a meta describes. */
+typedef struct {
+  GQuark type;
+  gint id;
+  guint64 x;
+  guint64 y;
+  guint64 width;
+  guint64 height;
+} GstTensorRegion;
+
+/* Appends the objects that the analytics library describes in the metas of
+ * @buffer to @regions, an array of GstTensorRegion, if the library is
+ * available.
+ */
+void gst_tensor_append_objects (GstBuffer *buffer, GArray *regions);
+
 /* Must be called when the content of @buffer was copied from the memory
  * @before. Each tensor of a GstTensorMeta that refers to @before then refers to
  * the memory of @buffer. */

@@ -67,7 +67,9 @@ DEFINE_ENUM_TYPE ("GstVkgdrTensorRegion", region_get_type,
     { GST_VKGDR_TENSOR_REGION_FRAME,
         "The frame, or what GstVideoCropMeta leaves of it", "frame" },
     { GST_VKGDR_TENSOR_REGION_ROI,
-        "Each GstVideoRegionOfInterestMeta of the frame by itself", "roi" })
+        "Each GstVideoRegionOfInterestMeta, and each detected object, of the "
+        "frame by itself",
+        "roi" })
 
 /* --- GObject ------------------------------------------------------------- */
 

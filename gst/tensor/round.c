@@ -115,27 +115,34 @@ describe_picture (GstVkgdrTensorPad *pad, const GstVkgdrTensorPicture *picture,
     set_region (frame, 0, 0, frame->width, frame->height);
 }
 
-/* Returns the next region of the picture for a batch, of @type if it is not 0.
- * *@state is NULL before the first one. */
+/* Sets the region of a meta for a batch. Returns FALSE if it is not of @type,
+ * which may be 0, or if none of it is in the frame. */
 static gboolean
-find_next_roi (
-    GQuark type, GstBuffer *buffer, gpointer *state, GstVkgdrTensorFrame *frame)
+set_roi (GQuark type, const GstTensorRegion *roi, GstVkgdrTensorFrame *frame)
 {
+  if (type && roi->type != type)
+    return FALSE;
+  set_region (frame, roi->x, roi->y, roi->width, roi->height);
+  frame->roi_type = roi->type;
+  frame->roi_id = roi->id;
+  return frame->region_width > 0 && frame->region_height > 0;
+}
+
+/* Appends the GstVideoRegionOfInterestMetas of @buffer to @regions. */
+static void
+append_regions (GstBuffer *buffer, GArray *regions)
+{
+  gpointer state = NULL;
   GstMeta *meta;
 
   while ((meta = gst_buffer_iterate_meta_filtered (
-              buffer, state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))) {
+              buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))) {
     GstVideoRegionOfInterestMeta *roi = (GstVideoRegionOfInterestMeta *) meta;
+    GstTensorRegion region = { roi->roi_type, roi->id, roi->x, roi->y, roi->w,
+      roi->h };
 
-    if (type && roi->roi_type != type)
-      continue;
-    set_region (frame, roi->x, roi->y, roi->w, roi->h);
-    frame->roi_type = roi->roi_type;
-    frame->roi_id = roi->id;
-    if (frame->region_width > 0 && frame->region_height > 0)
-      return TRUE;
+    g_array_append_val (regions, region);
   }
-  return FALSE;
 }
 
 /* --- batches ------------------------------------------------------------- */
@@ -242,8 +249,10 @@ add_picture (Round *round, GstVkgdrTensorPad *pad,
   GstVkgdrTensor *self = round->self;
   GstVkgdrTensorFrame frame;
   GstVkgdrTensorRegion region;
-  gpointer state = NULL;
+  gboolean ok = TRUE;
+  GArray *regions;
   GQuark type;
+  guint i;
 
   GST_OBJECT_LOCK (self);
   self->frames += !is_repeated;
@@ -254,10 +263,14 @@ add_picture (Round *round, GstVkgdrTensorPad *pad,
   describe_picture (pad, picture, is_repeated, &frame);
   if (region == GST_VKGDR_TENSOR_REGION_FRAME)
     return add_region (round, picture, &frame);
-  while (find_next_roi (type, picture->buffer, &state, &frame))
-    if (!add_region (round, picture, &frame))
-      return FALSE;
-  return TRUE;
+  regions = g_array_new (FALSE, FALSE, sizeof (GstTensorRegion));
+  append_regions (picture->buffer, regions);
+  gst_tensor_append_objects (picture->buffer, regions);
+  for (i = 0; ok && i < regions->len; i++)
+    if (set_roi (type, &g_array_index (regions, GstTensorRegion, i), &frame))
+      ok = add_region (round, picture, &frame);
+  g_array_unref (regions);
+  return ok;
 }
 
 /* --- rounds -------------------------------------------------------------- */

@@ -26,8 +26,8 @@ G_BEGIN_DECLS
  * @region_y: first row of the region
  * @region_width: number of columns of the region
  * @region_height: number of rows of the region
- * @roi_type: the type of the #GstVideoRegionOfInterestMeta that defined the
- *   region, or 0
+ * @roi_type: the type of the #GstVideoRegionOfInterestMeta, or of the object
+ *   that GStreamer's analytics detected, that defined the region, or 0
  * @roi_id: the id of that meta, or -1
  * @is_repeated: whether the frame was in the previous batch, too, because its
  *   pad had no newer one
