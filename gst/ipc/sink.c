@@ -622,11 +622,25 @@ set_format (GstVkgdrIpcSink *self)
          && set_state (self, VKGDR_FRAMES_FORMAT, &format, sizeof (format));
 }
 
+/* Returns the caps as text, which the caller frees. The field `tensors`
+ * promises a GstTensorMeta, which is not sent. */
+static gchar *
+make_caps_text (GstCaps *caps)
+{
+  GstCaps *sent = gst_caps_copy (caps);
+  gchar *text;
+
+  gst_structure_remove_field (gst_caps_get_structure (sent, 0), "tensors");
+  text = gst_caps_to_string (sent);
+  gst_caps_unref (sent);
+  return text;
+}
+
 static gboolean
 gst_vkgdr_ipc_sink_set_caps (GstBaseSink *sink, GstCaps *caps)
 {
   GstVkgdrIpcSink *self = GST_VKGDR_IPC_SINK (sink);
-  gchar *text = gst_caps_to_string (caps);
+  gchar *text = make_caps_text (caps);
   gboolean ok = gst_vkgdr_ipc_text_is_safe (text, strlen (text))
                 && set_state (self, VKGDR_FRAMES_CAPS, text, strlen (text));
 
