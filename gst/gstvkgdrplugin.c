@@ -16,6 +16,9 @@ plugin_init (GstPlugin *plugin)
   gst_vkgdr_init ();
   return GST_ELEMENT_REGISTER (cudafilter, plugin)
          | GST_ELEMENT_REGISTER (vkgdrdownload, plugin)
+#ifdef HAVE_ONNXRUNTIME
+         | GST_ELEMENT_REGISTER (vkgdrinfer, plugin)
+#endif
          | GST_ELEMENT_REGISTER (vkgdrtensor, plugin)
          | GST_ELEMENT_REGISTER (vkgdripcsink, plugin)
          | GST_ELEMENT_REGISTER (vkgdripcsrc, plugin)

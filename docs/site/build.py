@@ -39,6 +39,7 @@ PAGES = {
     "docs/python.md": "python",
     "docs/frames-as-arrays.md": "frames-as-arrays",
     "docs/tensors.md": "tensors",
+    "docs/inference.md": "inference",
     "docs/from-pycuda.md": "from-pycuda",
     "docs/ipc.md": "ipc",
     "docs/ipc-protocol.md": "ipc-protocol",
