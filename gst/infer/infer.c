@@ -31,8 +31,8 @@
  * ## Example launch line
  * |[
  * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! vkgdrupload !
- * vkgdrinfer model-file=yolo11n.onnx ! tensordecodebin ! objectdetectionoverlay
- * ! videoconvert ! autovideosink
+ * vkgdrinfer model-file=yolo11n.onnx ! tensordecodebin ! vkgdrupload !
+ * cudafilter kernel=boxes ! vkgdrdownload ! videoconvert ! autovideosink
  * ]|
  *
  * Since: 0.3

@@ -69,7 +69,9 @@ class Errors(unittest.TestCase):
 
     def test_damaged(self) -> None:
         model = self.folder.path("damaged.onnx")
-        for content in (b"", b"no model at all", open(self.passing(), "rb").read()[:40]):
+        with open(self.passing(), "rb") as file:
+            half = file.read()[:40]
+        for content in (b"", b"no model at all", half):
             with open(model, "wb") as file:
                 file.write(content)
             with self.subTest(content):
@@ -136,6 +138,18 @@ class Errors(unittest.TestCase):
         result = launch(f"vkgdrinfer model-file={model} provider-library={library}")
         self.assertEqual(result.returncode, 0, result.stdout)
         self.assertRegex(result.stdout, "WARNING: from.*The network runs on the CPU. .*provider.so")
+
+    def test_driver_fails(self) -> None:
+        """A call of the driver that fails is an error that names it."""
+        model = networks.yolo(self.folder.path("yolo.onnx"), 32, 32)
+        self.folder.modelinfo(model, networks.YOLO_MODELINFO)
+        for call in ("cuMemAlloc:1+", "cuModuleLoadDataEx:1", "cuModuleLoadDataEx:2",
+                     "cuLaunchKernel:1", "cuLaunchKernel:2"):
+            with self.subTest(call):
+                result = launch(f"vkgdrinfer model-file={model} ! yolov8tensordec",
+                                SOFTCUDA_FAIL=call)
+                self.assertIn(result.returncode, (1, 2, 255), result.stdout)
+                self.assertRegex(result.stdout, f"ERROR: from.*{call.partition(':')[0]}")
 
     def test_run_fails(self) -> None:
         """A network whose sizes do not fit fails in the run."""

@@ -133,6 +133,19 @@ class Decoders(Case):
             self.assert_box([box], BOX, 4)
         self.assertEqual(len(detections(buffer)), 2)
 
+    def test_boxes_are_drawn(self) -> None:
+        """The pipeline of docs/inference.md, to the pixels of the frame."""
+        (sample,) = infer(
+            640, 480, BOX, f"vkgdrinfer model-file={self.yolo()} ! queue ! tensordecodebin "
+            "! vkgdrupload ! cudafilter kernel=boxes ! vkgdrdownload", "RGB")
+        buffer = sample.get_buffer()
+        rows = np.frombuffer(buffer.extract_dup(0, buffer.get_size()), np.uint8)
+        rows = rows.reshape(480, 640, 3)
+        is_gray = (rows == rows[:, :, :1]).all(axis=2)  # the frame itself has no colour
+        y, x = np.nonzero(~is_gray)
+        self.assert_box(
+            [Box(x.min(), y.min(), x.max() + 1 - x.min(), y.max() + 1 - y.min())], BOX, 8)
+
     def test_objects_are_regions(self) -> None:
         """vkgdrtensor makes a batch of the objects that were detected."""
         (sample,) = infer(
