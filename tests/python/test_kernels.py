@@ -504,6 +504,21 @@ class Effects(KernelTestCase):
         data = self.random.integers(0, 256, info.size, "u1")
         return Picture(info).read(data, layout_of(info, False))
 
+    def test_interlaced_in_pipelines(self) -> None:
+        """The element runs its effects in fields, also those that were compiled with it."""
+        for effect in EFFECTS:
+            is_turned = effect.name == "flip" and effect.params["method"] in QUARTER_TURNS
+            if effect.name == "bob" or is_turned:
+                continue
+            info = info_of("I420" + INTERLACED, 16, 12)
+            params = effect.structure.to_string() if effect.structure else "p"
+            with self.subTest(effect=effect):
+                p = self.random_picture(info)
+                found = self.scale(
+                    f'vkgdrupload ! cudafilter kernel={effect.name} params="{params}"', info, p,
+                    "I420", 12)
+                self.assert_fields(found, p, effect, "I420", "I420")
+
     def test_interlaced_as_gstreamer(self) -> None:
         """The lines of each field have the same colours as those of videoconvertscale."""
         ours, theirs = "vkgdrupload ! cudafilter kernel=convert", "videoconvertscale dither=none add-borders=false"

@@ -264,6 +264,25 @@ class Tensors(DeviceTestCase):
                         self.compare(
                             frame, Tensor(11, 7, filter=filter, fields=used), region)
 
+    def test_fields_of_the_element(self) -> None:
+        """The property chooses the field, and the flag of the buffer says which one is first."""
+        lines = np.repeat(np.arange(8, dtype="u1")[:, None], 8, 1)  # the top field is even
+        for fields, flags, expected in (
+                ("both", 0, range(8)), ("top", 0, (0, 0, 2, 2, 4, 4, 6, 6)),
+                ("bottom", 0, (1, 1, 1, 3, 3, 5, 5, 7)),
+                ("first", GstVideo.VideoBufferFlags.TFF, (0, 0, 2, 2, 4, 4, 6, 6)),
+                ("first", 0, (1, 1, 1, 3, 3, 5, 5, 7))):
+            buffer = Gst.Buffer.new_wrapped(lines.tobytes())
+            buffer.set_flags(Gst.BufferFlags(int(flags)))
+            (sample,) = play(
+                'appsrc name=src format=time caps="video/x-raw,format=GRAY8,width=8,height=8,'
+                'framerate=25/1,interlace-mode=interleaved" ! vkgdrupload ! vkgdrtensor type=uint8 '
+                f"channels=gray filter=nearest fields={fields} ! vkgdrdownload ! appsink name=sink",
+                [buffer], self.context)
+            found = np.frombuffer(host_bytes(sample.get_buffer()), "u1").reshape(8, 8)
+            with self.subTest(fields=fields, flags=int(flags)):
+                self.assertEqual(list(found[:, 3]), list(expected))
+
     def test_fields_of_progressive_frames(self) -> None:
         """The property has no effect on them."""
         for used in ("both", "top", "first"):
