@@ -290,7 +290,8 @@ read_reference (GstBuffer *buffer, GstByteReader *reader)
   guint size;
 
   if (!gst_vkgdr_ipc_get_u64 (reader, &timestamp)
-      || !gst_vkgdr_ipc_get_u64 (reader, &duration))
+      || !gst_vkgdr_ipc_get_u64 (reader, &duration)
+      || timestamp == GST_CLOCK_TIME_NONE)
     return FALSE;
   size = gst_byte_reader_get_remaining (reader);
   if (size == 0 || !gst_byte_reader_get_data (reader, size, &data)

@@ -78,12 +78,12 @@ is_kept (const Scan *scan, const gchar *end)
 }
 
 /* Returns FALSE for a GstSample: its caps are in Base64, so they cannot be
- * checked. */
+ * checked. A GstTagList has a parser of its own. */
 static gboolean
 set_type (Scan *scan, const gchar *type)
 {
   g_strlcpy (scan->type, type, sizeof (scan->type));
-  return !strcasestr (type, "sample");
+  return !strcasestr (type, "sample") && !strcasestr (type, "taglist");
 }
 
 /* Reads the name at @text. Returns its end, or NULL if it is refused. */
@@ -153,12 +153,41 @@ read_bracket (Scan *scan, gchar c)
   return TRUE;
 }
 
+/* Whether the name of a structure begins here: that of the text, or of a nested
+ * one. */
+static gboolean
+is_start_of_structure (const Scan *scan, gchar c)
+{
+  gboolean is_nested =
+      strcasestr (scan->type, "structure") || strcasestr (scan->type, "caps");
+
+  if (g_ascii_isspace (c) || c == '\\')
+    return FALSE;
+  return scan->before == '\0' || (scan->before == ';' && c != ';')
+         || (is_nested
+             && (scan->before == '[' || scan->before == '"'
+                 || scan->before == ')'));
+}
+
+/* GStreamer logs a critical error if a name does not begin with a letter. A
+ * nested structure is in brackets or in quotation marks. */
+static gboolean
+may_be_here (const Scan *scan, gchar c)
+{
+  if (!is_start_of_structure (scan, c) || g_ascii_isalpha (c))
+    return TRUE;
+  return scan->before == ')' ? c == '[' || c == '"' || c == '{' || c == '<'
+                             : scan->before == '"' && c == '"';
+}
+
 static gboolean
 scan_all (Scan *scan)
 {
   const gchar *text = scan->start;
 
   while (text && text < scan->end) {
+    if (!may_be_here (scan, *text))
+      return FALSE;
     if (is_name (*text)) {
       text = read_name (scan, text);
     } else if (*text == '\\') {

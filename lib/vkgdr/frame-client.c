@@ -938,12 +938,11 @@ get_left (const vkgdr_frames_params *params, int64_t deadline)
   return params->timeout < 0 ? -1 : left > 0 ? left : 0;
 }
 
-vkgdr_frames_t
-vkgdr_frames_connect (const vkgdr_frames_params *params)
+/* Makes a connection, without a socket. */
+static vkgdr_frames_t
+new_frames (const vkgdr_frames_params *params)
 {
   vkgdr_frames_t self = calloc (1, sizeof (*self));
-  int64_t deadline = get_deadline (params->timeout);
-  int number;
 
   if (!self) {
     vkgdr_error_set ("no memory is left: end other programs");
@@ -954,6 +953,19 @@ vkgdr_frames_connect (const vkgdr_frames_params *params)
   pthread_mutex_init (&self->lock, NULL);
   self->params = *params;
   self->params.path = NULL;
+  self->fd = -1;
+  return self;
+}
+
+vkgdr_frames_t
+vkgdr_frames_connect (const vkgdr_frames_params *params)
+{
+  int64_t deadline = get_deadline (params->timeout);
+  vkgdr_frames_t self = new_frames (params);
+  int number;
+
+  if (!self)
+    return NULL;
   self->fd = connect_in_time (params, deadline);
   if (self->fd >= 0 && greet (self)
       && (params->timeout == 0

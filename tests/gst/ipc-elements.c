@@ -95,6 +95,57 @@ TEST (segments)
   }
 }
 
+/* Flags of a segment are for the server's pipeline alone: after a segment seek,
+ * clients would end with SEGMENT_DONE, and not with EOS. */
+TEST (segment_seek)
+{
+  const GstSegment *theirs;
+  GstSegment segment;
+  GstEvent *event;
+
+  test_ipc_run ("begin");
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  segment.flags = GST_SEGMENT_FLAG_SEGMENT | GST_SEGMENT_FLAG_TRICKMODE;
+  test_ipc_push_event (gst_event_new_segment (&segment));
+  test_ipc_run ("push 1; pull 1");
+  event = test_ipc_pull_event (GST_EVENT_SEGMENT);
+  gst_event_parse_segment (event, &theirs);
+  fail_unless_equals_int (theirs->flags, GST_SEGMENT_FLAG_NONE);
+  gst_event_unref (event);
+  test_ipc_push_event (
+      gst_event_new_segment_done (GST_FORMAT_TIME, GST_SECOND));
+  test_ipc_run ("stop; get eos");
+}
+
+/* Clients of a pipeline that plays in reverse get timestamps that increase. */
+TEST (reverse)
+{
+  const GstSegment *theirs;
+  GstSegment segment;
+  GstBuffer *buffer;
+  GstEvent *event;
+  guint i;
+
+  test_ipc_run ("begin");
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  segment.rate = -2;
+  segment.stop = 60 * GST_MSECOND;
+  test_ipc_push_event (gst_event_new_segment (&segment));
+  for (i = 0; i < 3; i++) {
+    buffer = test_ipc_new_frame (40 - 20 * i);
+    GST_BUFFER_DURATION (buffer) = 20 * GST_MSECOND;
+    test_ipc_push_buffer (buffer);
+    buffer = gst_harness_pull (test_src);
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), 10 * i * GST_MSECOND);
+    fail_unless_equals_uint64 (GST_BUFFER_DURATION (buffer), 10 * GST_MSECOND);
+    gst_buffer_unref (buffer);
+  }
+  event = test_ipc_pull_event (GST_EVENT_SEGMENT);
+  gst_event_parse_segment (event, &theirs);
+  fail_unless (theirs->rate == 1);
+  gst_event_unref (event);
+}
+
 /* A client that connects after EOS gets it, with the caps. A flush ends this
  * state, and the next client gets the next frame. */
 TEST_STEPS (late_eos,
@@ -247,6 +298,34 @@ TEST_LOOP (frame, 3)
       __i__ > 0, __i__ > 0 ? size : 0);
 }
 
+/* All clients get the visible part of a frame, without a copy. */
+TEST (crop)
+{
+  GstBuffer *buffer = test_exportable_buffer_new (80 * 60);
+  const GstVideoMeta *meta;
+  GstVideoCropMeta *crop;
+
+  test_ipc_run ("begin");
+  gst_buffer_memset (buffer, 0, 7, 80 * 60);
+  gst_buffer_memset (buffer, 3 * 80 + 5, 9, 1);
+  gst_buffer_add_video_meta (
+      buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 80, 60);
+  crop = gst_buffer_add_video_crop_meta (buffer);
+  crop->x = 5;
+  crop->y = 3;
+  crop->width = TEST_IPC_WIDTH;
+  crop->height = TEST_IPC_HEIGHT;
+  test_ipc_push_buffer (buffer);
+  buffer = gst_harness_pull (test_src);
+  meta = gst_buffer_get_video_meta (buffer);
+  fail_unless_equals_int (meta->width, TEST_IPC_WIDTH);
+  fail_unless_equals_int (meta->stride[0], 80);
+  fail_unless (gst_buffer_get_video_crop_meta (buffer) == NULL);
+  fail_unless (gst_buffer_memcmp (buffer, meta->offset[0], "\11\7", 2) == 0);
+  gst_buffer_unref (buffer);
+  test_ipc_run ("is frames-copied 0");
+}
+
 /* Another element behind vkgdripcsrc does not take the memory that the first
  * one took, and gets frames, too. */
 TEST (other_downstream)
@@ -356,6 +435,67 @@ TEST (sizes)
   /* The device may still be reading the last ones. */
   test_wait_for (
       gst_vkgdr_allocator_get_active_blocks (allocator) <= MAX_COPIES);
+}
+
+static guint n_imports;
+
+static void *
+count_import (
+    void *self, int fd, const vkgdr_fd_info *info, char *message, size_t size)
+{
+  n_imports++;
+  return &n_imports;
+}
+
+/* Allocations that a client imports at most, whatever the length of a stream.
+ */
+#define MAX_IMPORTS 80
+
+/* Sources whose frames are new allocations. Small ones are copied anyway. */
+static const gchar *const new_memory[] = {
+  "videotestsrc num-buffers=200 ! video/x-raw,format=RGBA,width=640,height=480 "
+  "! identity drop-allocation=true",
+  "videotestsrc num-buffers=200 ! video/x-raw,format=RGBA,width=640,height=480 "
+  "! identity drop-allocation=true ! vkgdrupload",
+  "audiotestsrc num-buffers=200 samplesperbuffer=100 ! vkgdrupload",
+};
+
+/* A stream settles on a few memories, whatever stands before the sink. */
+TEST_LOOP (few_memories, G_N_ELEMENTS (new_memory) + 1)
+{
+  const vkgdr_frames_params params = { .path = test_ipc_path,
+    .import = count_import };
+  g_autoptr (GstElement) pipeline = NULL;
+  guint i, n = 0, fds;
+  vkgdr_frames_t frames;
+  vkgdr_frame_t frame;
+
+  if (__i__ < (int) G_N_ELEMENTS (new_memory)) {
+    pipeline = test_launch (
+        "%s ! vkgdripcsink sync=false leaky=no wait-for-connection=true "
+        "socket-path=%s",
+        new_memory[__i__], test_ipc_path);
+    test_set_context (pipeline, test_context);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  } else {
+    test_ipc_run ("serve leaky=no wait-for-connection=true");
+  }
+  frames = vkgdr_frames_connect (&params);
+  fail_unless (frames != NULL);
+  fds = test_count_fds ();
+  for (i = 0; i < 200; i++) {
+    if (!pipeline)
+      test_ipc_push_buffer (test_ipc_new_frame (i));
+    while (vkgdr_frames_receive (frames, GST_SECOND, &frame)
+           == VKGDR_FRAMES_TIMEOUT)
+      fail_unless (n++ < 60, "no frame has come");
+    vkgdr_frame_release (frame);
+  }
+  fail_unless (n_imports <= MAX_IMPORTS, "%u imports", n_imports);
+  fail_unless (test_count_fds () <= fds + MAX_IMPORTS);
+  vkgdr_frames_close (frames);
+  if (pipeline)
+    gst_element_set_state (pipeline, GST_STATE_NULL);
 }
 
 /* --- times --------------------------------------------------------------- */

@@ -36,16 +36,6 @@
 
 static char path[64];
 
-/* The two fuzzers use this number of cases, and this seed, unless VKGDR_FUZZ
- * and VKGDR_FUZZ_SEED are set. */
-static unsigned
-get_number (const char *variable, unsigned number)
-{
-  const char *value = getenv (variable);
-
-  return value ? (unsigned) atoi (value) : number;
-}
-
 static void
 set_up (void)
 {
@@ -160,7 +150,6 @@ come_with (uint32_t min, uint32_t max)
 
 static vkgdr_server *server;
 static vkgdr_export *memory;
-static uint32_t n_planes; /* of its frames */
 static atomic_int n_sent, n_released;
 
 static int
@@ -212,8 +201,6 @@ send_in (vkgdr_export *export, size_t metas_size)
   static const char metas[LARGE];
   const vkgdr_server_frame frame = { .n_ranges = 1,
     .ranges = { { export, 4096, 8192 } },
-    .n_planes = n_planes,
-    .planes = { { 0, 96, 0 }, { 96 * HEIGHT, 96, 0 } },
     .metas = metas,
     .metas_size = metas_size,
     .check_written = check_written,
@@ -716,8 +703,7 @@ TEST (wrong_clients)
 /* Another client, which is correct, gets all frames. */
 TEST (hostile_client)
 {
-  unsigned seed = get_number ("VKGDR_FUZZ_SEED", 1);
-  unsigned cases = get_number ("VKGDR_FUZZ", 2000), i, j;
+  unsigned seed = 1, i, j;
   guint fds;
   int witness;
   uint64_t data[16];
@@ -725,7 +711,7 @@ TEST (hostile_client)
   serve (true, 4);
   witness = come ();
   fds = test_count_fds ();
-  for (i = 0; i < cases; i++) {
+  for (i = 0; i < 2000; i++) {
     int fd = come_with (VKGDR_WIRE_VERSION, i % 4 ? VKGDR_WIRE_VERSION : 0);
 
     if (i % 50 == 0) {
@@ -774,120 +760,6 @@ close_session (void)
   close (accepted);
   close (listener);
   ck_assert_int_eq (n_imports, 0);
-}
-
-#define N_MESSAGES 6
-
-/* The messages of a stream of one frame. */
-typedef struct {
-  uint64_t data[N_MESSAGES][64];
-  size_t sizes[N_MESSAGES];
-  int fds[N_MESSAGES];
-} stream;
-
-/* Records those of a good server, which ends with its memory. */
-static void
-record (stream *self)
-{
-  vkgdr_frame_format format;
-  vkgdr_export *export;
-  int fd, i;
-
-  serve (false, 4);
-  export = new_export ();
-  vkgdr_frame_format_init (&format, "NV12", WIDTH, HEIGHT);
-  ck_assert (vkgdr_server_set_state (
-      server, VKGDR_FRAMES_FORMAT, &format, sizeof (format)));
-  ck_assert (vkgdr_server_set_state (
-      server, VKGDR_FRAMES_CAPS, "video/x-raw", strlen ("video/x-raw")));
-  fd = come ();
-  n_planes = 2;
-  send_in (export, 0);
-  vkgdr_server_end (server);
-  vkgdr_export_unref (export);
-  for (i = 0; i < N_MESSAGES; i++) {
-    self->sizes[i] = sizeof (self->data[i]);
-    if (receive_message (fd, self->data[i], &self->sizes[i], &self->fds[i])
-        == STATE (VKGDR_WIRE_EOS))
-      send_number (fd, VKGDR_WIRE_RELEASE, 1);
-  }
-  ck_assert_uint_eq ((uint32_t) self->data[i - 1][0], VKGDR_WIRE_FORGET);
-  close (fd);
-  stop ();
-}
-
-/* Changes a part of a message. */
-static void
-damage (stream *bad, const stream *good, unsigned *seed)
-{
-  int k = rand_r (seed) % N_MESSAGES, other = (k + 1) % N_MESSAGES;
-  size_t place = rand_r (seed) % bad->sizes[k];
-  uint8_t *data = (uint8_t *) bad->data[k];
-
-  switch (rand_r (seed) % 8) {
-  case 0:
-    bad->sizes[k] = place + 1;
-    break;
-  case 1:
-    bad->fds[k] = bad->fds[k] >= 0 ? -1 : STDERR_FILENO;
-    break;
-  case 2:
-    memcpy (data, good->data[other], good->sizes[other]);
-    bad->sizes[k] = good->sizes[other];
-    bad->fds[k] = -1;
-    break;
-  case 3:
-    memset (data + place / 8 * 8, rand_r (seed) % 2 ? 255 : 127, 8);
-    break;
-  default:
-    data[place] = (uint8_t) rand_r (seed);
-  }
-}
-
-/* Plays a stream in a session of its own. Returns the status that ends it. */
-static vkgdr_frames_status
-play (const stream *messages)
-{
-  vkgdr_frames_status status;
-  vkgdr_frame_t frame;
-  uint32_t i;
-
-  open_session ();
-  for (i = 0; i < N_MESSAGES; i++)
-    vkgdr_socket_send (
-        accepted, messages->data[i], messages->sizes[i], messages->fds[i]);
-  while ((status = vkgdr_frames_receive (frames, 0, &frame))
-         == VKGDR_FRAMES_FRAME) {
-    const vkgdr_frame_info *info = vkgdr_frame_get_info (frame);
-
-    for (i = 0; i < info->n_memories; i++)
-      ck_assert (info->memories[i].offset + info->memories[i].size
-                 <= *(uint64_t *) info->memories[i].object);
-    vkgdr_frame_release (frame);
-  }
-  close_session ();
-  return status;
-}
-
-/* No message makes the client crash, use memory that it does not have, or lose
- * a file descriptor. */
-TEST (hostile_server)
-{
-  unsigned cases = get_number ("VKGDR_FUZZ", 3000), i;
-  unsigned seed = get_number ("VKGDR_FUZZ_SEED", 1);
-  stream good, bad;
-  int fds, n;
-
-  record (&good);
-  fds = test_count_fds ();
-  ck_assert_int_eq (play (&good), VKGDR_FRAMES_EOS);
-  for (i = 0; i < cases; i++) {
-    bad = good;
-    for (n = rand_r (&seed) % 4; n >= 0; n--)
-      damage (&bad, &good, &seed);
-    play (&bad);
-  }
-  ck_assert_int_eq (test_count_fds (), fds);
 }
 
 /* A server sends only so many memories, and none twice. */
