@@ -15,6 +15,7 @@
 
 struct _GstVkgdrIpcCopier {
   GstVkgdrContext *context;
+  gboolean is_for_export;
   GstVkgdrStream *stream;
   GstBufferPool *pool; /* or NULL */
   gsize size;          /* of the pool's buffers */
@@ -22,7 +23,8 @@ struct _GstVkgdrIpcCopier {
 };
 
 GstVkgdrIpcCopier *
-gst_vkgdr_ipc_copier_new (GstVkgdrContext *context, GError **error)
+gst_vkgdr_ipc_copier_new (
+    GstVkgdrContext *context, gboolean is_for_export, GError **error)
 {
   GstVkgdrStream *stream = gst_vkgdr_stream_new (context, error);
   GstVkgdrIpcCopier *self;
@@ -31,6 +33,7 @@ gst_vkgdr_ipc_copier_new (GstVkgdrContext *context, GError **error)
     return NULL;
   self = g_new0 (GstVkgdrIpcCopier, 1);
   self->context = gst_object_ref (context);
+  self->is_for_export = is_for_export;
   self->stream = stream;
   return self;
 }
@@ -97,7 +100,9 @@ acquire (GstVkgdrIpcCopier *self, gsize size, GError **error)
   if (self->pool)
     gst_buffer_pool_acquire_buffer (self->pool, &room, NULL);
   if (room
-      && gst_vkgdr_memory_get_host_pointer (gst_buffer_peek_memory (room, 0)))
+      && (!self->is_for_export
+          || gst_vkgdr_memory_get_host_pointer (
+              gst_buffer_peek_memory (room, 0))))
     return room;
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
       "there is no memory in the window for a copy of %" G_GSIZE_FORMAT

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ipc/copy.h: buffers in memory that can be exported
+ * ipc/copy.h: copies of buffers, in memory of a pool
  *
- * A buffer whose memory cannot be exported, or is not of this context, is
- * copied once: by the device if the buffer is in a device's memory, and by the
- * CPU otherwise.
+ * A server copies a buffer whose memory cannot be exported, or is not of its
+ * context, once. A client copies a buffer that downstream would keep from the
+ * server. The device copies buffers that are in a device's memory, and the CPU
+ * the others.
  */
 
 #ifndef __GST_VKGDR_IPC_COPY_H__
@@ -16,9 +17,11 @@ G_BEGIN_DECLS
 
 typedef struct _GstVkgdrIpcCopier GstVkgdrIpcCopier;
 
-/* Returns NULL with @error set on failure. The copier is not thread-safe. */
+/* @is_for_export: whether other processes get the copies, which then have to be
+ * in the window. Returns NULL with @error set on failure. The copier is not
+ * thread-safe. */
 GstVkgdrIpcCopier *gst_vkgdr_ipc_copier_new (
-    GstVkgdrContext *context, GError **error);
+    GstVkgdrContext *context, gboolean is_for_export, GError **error);
 void gst_vkgdr_ipc_copier_free (GstVkgdrIpcCopier *self);
 
 /* Wraps a frame of GStreamer's own CUDA elements as VkgdrMemory, without a copy

@@ -739,7 +739,7 @@ open_all (GstVkgdrIpcSink *self, GError **error)
   vkgdr_server *server;
 
   self->copier = gst_vkgdr_ipc_copier_new (
-      gst_vkgdr_ipc_endpoint_get_context (&self->endpoint), error);
+      gst_vkgdr_ipc_endpoint_get_context (&self->endpoint), TRUE, error);
   if (!self->copier)
     return FALSE;
   server = new_server (self, error);

@@ -644,29 +644,32 @@ receive (GstVkgdrIpcSrc *self, vkgdr_frame_t *frame)
   return status;
 }
 
-/* Replaces @buffer by a copy, so that its frame goes back to the server. */
-static gboolean
-copy (GstVkgdrIpcSrc *self, GstBuffer **buffer, GError **error)
+/* Replaces @buffer by a copy, so that its frame goes back to the server. If
+ * that fails, the buffer can still be used. */
+static void
+copy (GstVkgdrIpcSrc *self, GstBuffer **buffer)
 {
-  GstBuffer *result;
+  GstBuffer *result = NULL;
+  GError *error = NULL;
 
   if (!self->copier) {
-    self->copier = gst_vkgdr_ipc_copier_new (
-        gst_vkgdr_ipc_endpoint_get_context (&self->endpoint), error);
-    if (!self->copier)
-      return FALSE;
     GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS,
         ("Downstream keeps nearly all frames that the server can give to a "
          "client. Further ones are copied: set a larger max-buffers of "
          "vkgdripcsink."),
         (NULL));
+    self->copier = gst_vkgdr_ipc_copier_new (
+        gst_vkgdr_ipc_endpoint_get_context (&self->endpoint), FALSE, &error);
   }
-  result = gst_vkgdr_ipc_copier_copy (self->copier, *buffer, *buffer, error);
-  if (!result)
-    return FALSE;
-  gst_buffer_unref (*buffer);
-  *buffer = result;
-  return TRUE;
+  if (self->copier)
+    result = gst_vkgdr_ipc_copier_copy (self->copier, *buffer, *buffer, &error);
+  if (result) {
+    gst_buffer_unref (*buffer);
+    *buffer = result;
+  } else {
+    GST_WARNING_OBJECT (self, "a frame is not copied: %s", error->message);
+    g_error_free (error);
+  }
 }
 
 /* Takes ownership of @frame. If it is the last one that the server can give, it
@@ -686,10 +689,8 @@ take_frame (GstVkgdrIpcSrc *self, vkgdr_frame_t frame, GstBuffer **buffer,
   *buffer = gst_vkgdr_ipc_buffer_new (frame, &self->info, error);
   if (!*buffer)
     return GST_FLOW_ERROR;
-  if (is_last && !copy (self, buffer, error)) {
-    gst_clear_buffer (buffer);
-    return GST_FLOW_ERROR;
-  }
+  if (is_last)
+    copy (self, buffer);
   GST_OBJECT_LOCK (self);
   self->frames++;
   GST_OBJECT_UNLOCK (self);

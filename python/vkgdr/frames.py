@@ -367,7 +367,13 @@ class Frames(ContextManager["Frames"], Iterator[Frame]):
         self._handle: Optional[int] = None
         self._is_closed = False
         self._pause = _FIRST_PAUSE  # before the next attempt to connect
+        self._is_started = False  # whether the first attempt is over
         self._connect(_slices(timeout))
+        self._is_started = True
+
+    def _late(self, error: VkgdrError) -> Exception:
+        """The exception if there is no time left."""
+        return TimeoutError(f"there is no frame: {error}") if self._is_started else error
 
     def _connect(self, slices: Iterator[int]) -> None:
         """Connects to the socket, and waits until the server has answered. Repeats what may
@@ -395,18 +401,15 @@ class Frames(ContextManager["Frames"], Iterator[Frame]):
                 raise error
             if left == 0:
                 self._disconnect()
-                raise error
+                raise self._late(error)
 
     def _wait(self, slices: Iterator[int]) -> None:
-        """Waits before the next attempt to connect. The pauses grow.
-
-        :raises VkgdrError: the last error, if there is no time left
-        """
+        """Waits before the next attempt to connect. The pauses grow."""
         error, end = failure(), time.monotonic() + self._pause
         while time.monotonic() < end:
             left = next(slices) / 1e9
             if left == 0:
-                raise error
+                raise self._late(error)
             time.sleep(max(0.0, min(left, end - time.monotonic())))
         self._pause = min(2 * self._pause, _LAST_PAUSE)
 
