@@ -163,7 +163,9 @@ is_start_of_structure (const Scan *scan, gchar c)
 
   if (g_ascii_isspace (c) || c == '\\')
     return FALSE;
-  return scan->before == '\0' || (scan->before == ';' && c != ';')
+  if (scan->before == ';')
+    return !strchr (";]}>)", c) && !(c == '"' && scan->is_quoted);
+  return scan->before == '\0'
          || (is_nested
              && (scan->before == '[' || scan->before == '"'
                  || scan->before == ')'));

@@ -45,9 +45,9 @@ struct vkgdr_frames {
   vkgdr_frames_params params;
   int fd;
   atomic_uint_fast64_t lost;
+  atomic_uint max_frames; /* from WELCOME; 0: it is still to come */
 
   /* Used by the thread that receives. */
-  uint32_t max_frames; /* from the server's WELCOME; 0: it is still to come */
   import *imports;
   uint32_t n_imports;
   state states[VKGDR_FRAMES_N_STATES];
@@ -874,8 +874,9 @@ uint32_t
 vkgdr_frames_get_room (vkgdr_frames_t self)
 {
   uint32_t n = atomic_load (&self->refs) - 1;
+  uint32_t max = atomic_load (&self->max_frames);
 
-  return n < self->max_frames ? self->max_frames - n : 0;
+  return n < max ? max - n : 0;
 }
 
 uint64_t

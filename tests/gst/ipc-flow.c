@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "gate.h"
@@ -211,11 +213,13 @@ TEST_STEPS (client_first,
 /* What is at the path, and what the error says. */
 static const struct {
   const gchar *pipeline; /* with @ for test_ipc_path */
-  enum { NOTHING, SERVER, TEXT } present;
+  enum { NOTHING, SILENT, SERVER, TEXT } present;
   const gchar *error;
 } paths[] = {
   { "vkgdripcsrc socket-path=@ connection-timeout=1 ! fakesink", NOTHING,
       "no process serves|connection-timeout" },
+  { "vkgdripcsrc socket-path=@ connection-timeout=1 ! fakesink", SILENT,
+      "does not answer|connection-timeout" },
   { "videotestsrc ! vkgdripcsink", NOTHING, "path of a socket" },
   { "videotestsrc ! vkgdripcsink socket-path=/nowhere/at/all", NOTHING,
       "/nowhere/at/all" },
@@ -226,6 +230,18 @@ static const struct {
   { "videotestsrc ! vkgdripcsink socket-path=@", TEXT, "is not a socket" },
 };
 
+/* As of a process that is stopped: it accepts connections, and says nothing. */
+static void
+listen_only (void)
+{
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  int fd = socket (AF_UNIX, SOCK_SEQPACKET, 0);
+
+  g_strlcpy (address.sun_path, test_ipc_path, sizeof (address.sun_path));
+  fail_unless (bind (fd, (struct sockaddr *) &address, sizeof (address)) == 0);
+  fail_unless (listen (fd, 1) == 0);
+}
+
 TEST_LOOP (wrong_paths, G_N_ELEMENTS (paths))
 {
   g_auto (GStrv) parts = g_strsplit (paths[__i__].pipeline, "@", -1);
@@ -235,11 +251,13 @@ TEST_LOOP (wrong_paths, G_N_ELEMENTS (paths))
 
   if (paths[__i__].present == SERVER)
     test_ipc_run ("serve");
+  else if (paths[__i__].present == SILENT)
+    listen_only ();
   else if (paths[__i__].present == TEXT)
     g_file_set_contents (test_ipc_path, "text", -1, NULL);
   error = test_play_error (pipeline);
   test_assert_contains (error->message, paths[__i__].error);
-  fail_unless (__i__ > 0
+  fail_unless (__i__ > 1
                || g_error_matches (
                    error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
   /* A file that is not a socket is not removed. */
