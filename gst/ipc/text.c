@@ -102,7 +102,9 @@ read_name (Scan *scan, const gchar *text)
   }
   if (end - text >= MAX_NAME)
     return NULL;
-  g_strlcpy (name, text, end - text + 1);
+  /* Not g_strlcpy (), which looks for the end of the text. */
+  memcpy (name, text, end - text);
+  name[end - text] = '\0';
   scan->before = 'a';
   if (before == '(' && !scan->has_features)
     return set_type (scan, name) ? end : NULL;

@@ -240,6 +240,11 @@ static const struct {
   { "video/x-raw, a=(structure)\"\\\\134133\"" },
   { "video/x-raw, a=(GstSample)\"AA:BB:CC:DD\"" },
   { "video/x-raw, a=(sample)AA" },
+  { "video/x-raw, a=(taglist)x" },
+  /* Names that do not begin with a letter. */
+  { "/x-raw, a=1" },
+  { "a/b; -c, d=1" },
+  { "a/b, c=(structure)[-d, e=1]" },
   { "video/x-raw, a=(string)\xff\xfe" },
 };
 
