@@ -9,25 +9,8 @@
 #include "ipc/text.c"
 
 #include "ipc/meta.c"
+#include "gst-init.h"
 #include "packets.h"
-
-int LLVMFuzzerInitialize (int *argc, char ***argv);
-
-/* GStreamer's parsers log critical errors about some values, such as a range
- * from 9 to 5, and go on. */
-static void
-ignore_message (const gchar *domain, GLogLevelFlags level, const gchar *message,
-    gpointer user_data)
-{
-}
-
-int
-LLVMFuzzerInitialize (int *argc, char ***argv)
-{
-  gst_init (NULL, NULL);
-  g_log_set_default_handler (ignore_message, NULL);
-  return 0;
-}
 
 /* Whether one of the metas is of the kind that GStreamer reads. */
 static gboolean

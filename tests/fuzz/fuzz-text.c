@@ -10,25 +10,8 @@
 #include "ipc/text.c"
 
 #include "ipc/tags.c"
+#include "gst-init.h"
 #include "packets.h"
-
-int LLVMFuzzerInitialize (int *argc, char ***argv);
-
-/* GStreamer's parsers log critical errors about some values, such as a range
- * from 9 to 5, and go on. */
-static void
-ignore_message (const gchar *domain, GLogLevelFlags level, const gchar *message,
-    gpointer user_data)
-{
-}
-
-int
-LLVMFuzzerInitialize (int *argc, char ***argv)
-{
-  gst_init (NULL, NULL);
-  g_log_set_default_handler (ignore_message, NULL);
-  return 0;
-}
 
 static void
 read_caps (const gchar *text, gsize size)
