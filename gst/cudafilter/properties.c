@@ -264,7 +264,7 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    * result, or have to load a kernel, post an error, too. Other elements
    * continue, and this pipeline can be stopped. Without a limit, a kernel that
    * does not end blocks the pipeline until the pipeline is stopped, or the end
-   * of the stream comes. Both wait for 5 seconds.
+   * of the stream comes: they wait for 5 and 10 seconds.
    *
    * Since: 0.1
    */

@@ -44,7 +44,9 @@
  * launch the kernel, some microseconds. After the first
  * measurements, most buffers are not measured, because that costs time.
  *
- * The functions of a subclass are called in the streaming thread.
+ * The functions of a subclass are called in the streaming thread. While
+ * #GstVkgdrFilterClass.filter runs, the CUDA context of the filter is current,
+ * as after gst_vkgdr_context_push().
  *
  * Since: 0.1
  */

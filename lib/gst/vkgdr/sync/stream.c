@@ -183,7 +183,9 @@ gst_vkgdr_stream_get_context (GstVkgdrStream *stream)
  * gst_vkgdr_stream_get_handle:
  * @stream: a stream
  *
- * Returns the handle for CUDA calls that queue the caller's own work.
+ * Returns the handle for CUDA calls that queue the caller's own work. From this
+ * call on, an event is recorded in front of each kernel that has a time limit,
+ * because it is not known what else is queued on the stream.
  *
  * Returns: (transfer none) (nullable): its `CUstream`, valid as long as
  *   @stream; %NULL is CUDA's legacy default stream

@@ -234,10 +234,11 @@ gboolean gst_vkgdr_task_use (GstVkgdrTask *task, GstVkgdrOrder *order,
  * for the whole CUDA context. */
 gboolean gst_vkgdr_task_end (GstVkgdrTask *task, GError **error);
 
-/* Waits until the work of a stream is done, at its end. Like
- * gst_vkgdr_stream_synchronize (), but gives up some seconds later if a kernel
- * without a limit does not end, or what the stream waits for. */
-gboolean gst_vkgdr_stream_finish (GstVkgdrStream *stream, GError **error);
+/* Like gst_vkgdr_stream_synchronize (), for the end of the work of an element:
+ * kernels without a limit get one of @limit milliseconds from now on. A stream
+ * without kernels waits for others for the same time. */
+gboolean gst_vkgdr_stream_finish (
+    GstVkgdrStream *stream, guint limit, GError **error);
 
 /* Must be called around a call that queues a kernel, without a lock.
  * gst_vkgdr_launch_end () consumes the launch.

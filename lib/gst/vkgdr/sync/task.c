@@ -5,11 +5,6 @@
 
 #include "sync/launch.h"
 
-/* Milliseconds that the end of a stream gives to each kernel without a limit,
- * or to the work of other streams: more than a frame takes, and acceptable for
- * a user who has stopped a pipeline. */
-#define LAST_LIMIT 5000
-
 /* The tasks of this thread that have not ended yet, the innermost first. */
 static _Thread_local GstVkgdrTask *tasks;
 
@@ -341,11 +336,11 @@ record_and_wait (GstVkgdrStream *stream, gint64 timeout, GError **error)
 
 /* If the stream has kernels, the timer ends the wait. */
 gboolean
-gst_vkgdr_stream_finish (GstVkgdrStream *stream, GError **error)
+gst_vkgdr_stream_finish (GstVkgdrStream *stream, guint limit, GError **error)
 {
-  gint64 timeout = gst_vkgdr_launch_limit_all (stream, LAST_LIMIT)
+  gint64 timeout = gst_vkgdr_launch_limit_all (stream, limit)
                        ? G_MAXINT64
-                       : LAST_LIMIT * G_TIME_SPAN_MILLISECOND;
+                       : limit * G_TIME_SPAN_MILLISECOND;
 
   return record_and_wait (stream, timeout, error);
 }
