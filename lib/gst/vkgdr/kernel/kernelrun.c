@@ -101,41 +101,63 @@ gst_vkgdr_kernel_check_params (
 
 /* --- running ------------------------------------------------------------- */
 
-/* Launches with the address of each argument, as cuLaunchKernel () needs it. If
- * the sizes of the parameters are unknown, the driver may read beyond the
- * arguments, so addresses of zeros follow them. The list is on the heap if
- * there are many arguments.
- */
+/* Fills @slots with the values of @params, and launches with the address of
+ * each argument, as cuLaunchKernel () needs it. @arguments begins with the
+ * addresses of the arguments that are not fields of @params. */
+static gboolean
+kernel_pack_and_launch (GstVkgdrKernel *self, GstVkgdrStream *stream,
+    const GstStructure *params, const GstVkgdrShape *shape, guint8 *slots,
+    void **arguments, GError **error)
+{
+  const guint grid[3] = { shape->grid_x, shape->grid_y, 1 };
+  const guint block[3] = { shape->block_x, shape->block_y, 1 };
+
+  return kernel_pack_params (
+             self, params, slots, arguments + kernel_count_own (self), error)
+         && gst_vkgdr_function_launch_raw (
+             self->function, stream, grid, block, 0, arguments, NULL, error);
+}
+
+/* For many parameters, or for parameters of unknown sizes: then the driver may
+ * read beyond the arguments, so addresses of zeros follow them. */
+static gboolean
+kernel_launch_many (GstVkgdrKernel *self, GstVkgdrStream *stream,
+    void *const *own_arguments, const GstStructure *params,
+    const GstVkgdrShape *shape, GError **error)
+{
+  guint own = kernel_count_own (self);
+  gsize n_slots = params ? gst_structure_n_fields (params) : 0, i;
+  gsize n = n_slots + (self->function->sizes ? 0 : KERNEL_MAX_PARAM_BYTES);
+  guint8 *slots = g_malloc0 (kernel_measure_params (self, params));
+  void **arguments = g_new (void *, own + n);
+  gboolean ok;
+
+  for (i = 0; i < own; i++)
+    arguments[i] = own_arguments[i];
+  for (i = 0; i < n; i++)
+    arguments[own + i] = slots + MIN (i, n_slots) * GST_VKGDR_PARAMS_SLOT_SIZE;
+  ok = kernel_pack_and_launch (
+      self, stream, params, shape, slots, arguments, error);
+  g_free (slots);
+  g_free (arguments);
+  return ok;
+}
+
+/* @boxes is only used if the kernel takes it. */
 static gboolean
 kernel_launch (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
     gpointer out, VkgdrBoxes *boxes, const GstStructure *params,
     const GstVkgdrShape *shape, GError **error)
 {
-  const guint grid[3] = { shape->grid_x, shape->grid_y, 1 };
-  const guint block[3] = { shape->block_x, shape->block_y, 1 };
-  guint8 few_slots[KERNEL_FEW_PARAMS * GST_VKGDR_PARAMS_SLOT_SIZE];
-  void *few_arguments[KERNEL_N_BUFFERS + 1 + KERNEL_FEW_PARAMS];
-  guint own = kernel_count_own (self);
-  gsize n_slots = params ? gst_structure_n_fields (params) : 0, i;
-  gsize n = n_slots + (self->function->sizes ? 0 : KERNEL_MAX_PARAM_BYTES);
-  gboolean is_few = n <= KERNEL_FEW_PARAMS, ok;
-  guint8 *slots =
-      is_few ? few_slots : g_malloc0 (kernel_measure_params (self, params));
-  void **arguments = is_few ? few_arguments : g_new (void *, own + n);
+  guint8 slots[KERNEL_FEW_PARAMS * GST_VKGDR_PARAMS_SLOT_SIZE];
+  void *arguments[KERNEL_N_BUFFERS + 1 + KERNEL_FEW_PARAMS] = { in, out,
+    boxes };
 
-  arguments[0] = in;
-  arguments[1] = out;
-  arguments[KERNEL_N_BUFFERS] = boxes;
-  for (i = 0; i < n; i++)
-    arguments[own + i] = slots + MIN (i, n_slots) * GST_VKGDR_PARAMS_SLOT_SIZE;
-  ok = kernel_pack_params (self, params, slots, arguments + own, error)
-       && gst_vkgdr_function_launch_raw (
-           self->function, stream, grid, block, 0, arguments, NULL, error);
-  if (!is_few) {
-    g_free (slots);
-    g_free (arguments);
-  }
-  return ok;
+  if (self->function->sizes
+      && (!params || gst_structure_n_fields (params) <= KERNEL_FEW_PARAMS))
+    return kernel_pack_and_launch (
+        self, stream, params, shape, slots, arguments, error);
+  return kernel_launch_many (self, stream, arguments, params, shape, error);
 }
 
 static gboolean
