@@ -22,9 +22,14 @@
 /* Much longer than the limit. */
 #define LONG (3 * LIMIT * G_TIME_SPAN_MILLISECOND)
 
+#define GET_TIME "asm volatile (\"mov.u64 %0, %%globaltimer;\" : \"=l\"(now)); "
+
+/* A kernel that runs for this time, also on a busy machine. It takes no
+ * processor from other tests. */
 #define SLEEP(name, ms) \
-  "__global__ void " name " () {" \
-  " for (int i = 0; i < " #ms "; i++) __nanosleep (1000000); }"
+  "__global__ void " name " () { unsigned long long now, end; " GET_TIME \
+  "end = now + " #ms " * 1000000ull; " \
+  "while (now < end) { __nanosleep (1000000); " GET_TIME "} }"
 
 static GstVkgdrFunction *nothing, *slow, *too_slow;
 
