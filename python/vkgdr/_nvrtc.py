@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 import functools
 import glob
+import importlib
 import itertools
 import os
 import sys
@@ -49,21 +50,20 @@ def _candidates() -> Iterator[str]:
         for name in _NAMES:
             yield os.path.join(folder, name)
     with contextlib.suppress(Exception):  # it is not installed, or it finds none
-        from cuda.pathfinder import load_nvidia_dynamic_lib
-
-        yield load_nvidia_dynamic_lib("nvrtc").abs_path
+        pathfinder: Any = importlib.import_module("cuda.pathfinder")
+        yield pathfinder.load_nvidia_dynamic_lib("nvrtc").abs_path
 
 
 def _pathfinder_folders() -> List[str]:
     """The folders of headers that NVIDIA's package cuda.pathfinder finds, if it is there."""
     try:
-        from cuda.pathfinder import find_nvidia_header_directory
+        pathfinder: Any = importlib.import_module("cuda.pathfinder")
     except ImportError:
         return []
     folders = []
     for name in ("cudart", "cccl", "curand"):
         with contextlib.suppress(Exception):  # it raises what it likes for an unknown name
-            folders.append(find_nvidia_header_directory(name))
+            folders.append(pathfinder.find_nvidia_header_directory(name))
     return [folder for folder in folders if folder]
 
 
