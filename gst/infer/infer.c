@@ -369,8 +369,10 @@ gst_vkgdr_infer_open (GstVkgdrBaseTransform *transform, GError **error)
   GstVkgdrInfer *self = GST_VKGDR_INFER (transform);
   const gchar *library = self->provider_library;
   /* The properties cannot be changed while the element starts. */
-  GstInferOptions options = { self->model_file, self->modelinfo, NULL,
-    &self->settings };
+  GstInferOptions options = { .model_file = self->model_file,
+    .modelinfo = self->modelinfo,
+    .stream = gst_vkgdr_base_transform_get_stream (transform),
+    .settings = &self->settings };
   const GstOrt *ort = gst_ort_get (
       self->threads ? self->threads : get_default_threads (), error);
 

@@ -73,6 +73,35 @@ explain_refusal (
   ort->api->ReleaseStatus (status);
 }
 
+/* Adds the CUDA provider, which runs on the element's stream if it can. A
+ * provider that does not know these options ignores them, so only that one gets
+ * them with which they were tried. */
+static OrtStatus *
+add_cuda (GstInferNetwork *self, const GstInferOptions *options,
+    OrtSessionOptions *session)
+{
+  const GstOrt *ort = self->ort;
+  gchar *handle = g_strdup_printf ("%" G_GSIZE_FORMAT,
+      (gsize) gst_vkgdr_stream_get_handle (options->stream));
+  const gchar *keys[] = { "user_compute_stream", "has_user_compute_stream" };
+  const gchar *values[] = { handle, "1" };
+  OrtStatus *status;
+
+  self->has_stream = g_str_equal (
+      ort->api->EpDevice_EpName (options->cuda), "CUDAExecutionProvider");
+  status = ort->api->SessionOptionsAppendExecutionProvider_V2 (session,
+      ort->env, &options->cuda, 1, keys, values, self->has_stream ? 2 : 0);
+  if (status && self->has_stream) {
+    GST_INFO ("no stream: %s", ort->api->GetErrorMessage (status));
+    ort->api->ReleaseStatus (status);
+    self->has_stream = FALSE;
+    status = ort->api->SessionOptionsAppendExecutionProvider_V2 (
+        session, ort->env, &options->cuda, 1, NULL, NULL, 0);
+  }
+  g_free (handle);
+  return status;
+}
+
 static gboolean
 open_session (
     GstInferNetwork *self, const GstInferOptions *options, GError **error)
@@ -87,9 +116,7 @@ open_session (
        && gst_ort_check (ort, ort->api->DisablePerSessionThreads (session),
            "DisablePerSessionThreads", error)
        && (!options->cuda
-           || gst_ort_check (ort,
-               ort->api->SessionOptionsAppendExecutionProvider_V2 (
-                   session, ort->env, &options->cuda, 1, NULL, NULL, 0),
+           || gst_ort_check (ort, add_cuda (self, options, session),
                "SessionOptionsAppendExecutionProvider_V2", error));
   if (ok) {
     status = ort->api->CreateSession (
@@ -120,7 +147,12 @@ open_runs (GstInferNetwork *self, GError **error)
              error)
          && gst_ort_check (self->ort,
              api->CreateIoBinding (self->session, &self->binding),
-             "CreateIoBinding", error);
+             "CreateIoBinding", error)
+         && (!self->has_stream
+             || gst_ort_check (self->ort,
+                 api->AddRunConfigEntry (self->run_options,
+                     "disable_synchronize_execution_providers", "1"),
+                 "AddRunConfigEntry", error));
 }
 
 /* --- inputs and outputs -------------------------------------------------- */

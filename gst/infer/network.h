@@ -45,7 +45,8 @@ typedef struct {
   OrtRunOptions *run_options;
   OrtIoBinding *binding;
   OrtMemoryInfo *memory_info; /* of input and outputs */
-  gboolean is_cuda; /* the CUDA provider, which takes device pointers */
+  gboolean is_cuda;    /* the CUDA provider, which takes device pointers */
+  gboolean has_stream; /* that provider runs on the element's stream */
 
   gchar *input;
   guint input_rank;
@@ -63,6 +64,7 @@ typedef struct {
   const gchar *model_file;
   const gchar *modelinfo;            /* NULL: beside the model, if it exists */
   const OrtEpDevice *cuda;           /* NULL: the CPU provider */
+  GstVkgdrStream *stream;            /* on which the CUDA provider runs */
   const GstTensorSettings *settings; /* the preparation of the input */
 } GstInferOptions;
 

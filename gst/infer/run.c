@@ -191,8 +191,15 @@ take_value (Run *run, OrtValue *value, gsize size, GError **error)
   kept->value = value;
   memory = gst_vkgdr_allocator_alloc_wrapped (self->allocator,
       (guint64) (guintptr) data, size, 0, release_kept, kept, error);
-  if (!memory)
+  if (!memory) {
     release_kept (kept);
+    return NULL;
+  }
+  /* The run may not have ended. */
+  if (!gst_vkgdr_memory_begin_access (memory, run->stream, GST_MAP_WRITE, error)
+      || !gst_vkgdr_memory_end_access (
+          memory, run->stream, GST_MAP_WRITE, error))
+    g_clear_pointer (&memory, gst_memory_unref);
   return memory;
 }
 
@@ -267,15 +274,17 @@ take_open_results (Run *run, GstInferResult *results, GError **error)
 
 /* --- running ------------------------------------------------------------- */
 
-/* The CUDA provider runs on a stream of its own, which does not wait for other
- * streams. So the work on the stream is waited for before the run, and the run
- * waits for its own work. */
+/* On the element's stream, the run is in order, and nothing waits. On a stream
+ * of the provider, which does not wait for other streams, the work on the
+ * element's stream is waited for before the run, and the run waits for its own
+ * work. */
 static gboolean
 run_in_order (Run *run, GError **error)
 {
   GstInferNetwork *self = run->network;
 
-  return (!self->is_cuda || gst_vkgdr_stream_synchronize (run->stream, error))
+  return (!self->is_cuda || self->has_stream
+             || gst_vkgdr_stream_synchronize (run->stream, error))
          && gst_ort_check (self->ort,
              self->ort->api->RunWithBinding (
                  self->session, self->run_options, self->binding),

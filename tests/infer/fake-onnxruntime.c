@@ -7,9 +7,10 @@
  * of open size, of 2x4 (all of them the mean of x).
  *
  * Environment: FAKE_VERSION; FAKE_FAIL, the number of the call that fails;
- * FAKE_PCI, the address of the provider's device. fake_calls () is the number
- * of calls that could fail, and fake_live () that of objects that were not
- * released.
+ * FAKE_PCI, the address of the provider's device; FAKE_NAME, its name;
+ * FAKE_REFUSES, if it refuses options. Without the option user_compute_stream,
+ * it waits for no stream. fake_calls () is the number of calls that could fail,
+ * and fake_live () that of objects that were not released.
  */
 
 #include <dlfcn.h>
@@ -101,6 +102,15 @@ check (const char *name)
   return status;
 }
 
+static OrtStatus *
+check_again (void)
+{
+  OrtStatus *status = calloc (1, sizeof *status);
+
+  strcpy (status->text, "no such option");
+  return status;
+}
+
 static void *
 make (size_t size)
 {
@@ -151,17 +161,27 @@ driver (const char *name)
   return dlsym (library, name);
 }
 
+/* The stream of the option user_compute_stream, or NULL. */
+static void *stream;
+
 static int
 copy (void *to, const void *from, size_t size, int to_device, int from_device)
 {
   int (*transfer) (void *, const void *, size_t);
+  int (*queue) (void *, const void *, size_t, void *);
+  int (*synchronize) (void *);
 
-  if (to_device || from_device) {
+  if (!to_device && !from_device) {
+    memcpy (to, from, size);
+    return 0;
+  }
+  if (!stream) {
     transfer = driver (to_device ? "cuMemcpyHtoD_v2" : "cuMemcpyDtoH_v2");
     return transfer (to, from, size);
   }
-  memcpy (to, from, size);
-  return 0;
+  queue = driver (to_device ? "cuMemcpyHtoDAsync_v2" : "cuMemcpyDtoHAsync_v2");
+  synchronize = driver ("cuStreamSynchronize");
+  return queue (to, from, size, stream) || synchronize (stream);
 }
 
 static void *
@@ -229,7 +249,9 @@ CALL (GetEpDevices,
 static const char *ORT_API_CALL
 EpDevice_EpName (const OrtEpDevice *device)
 {
-  return "CUDAExecutionProvider";
+  const char *name = getenv ("FAKE_NAME");
+
+  return name ? name : "CUDAExecutionProvider";
 }
 static const OrtHardwareDevice *ORT_API_CALL
 EpDevice_Device (const OrtEpDevice *device)
@@ -253,7 +275,16 @@ CALL (SessionOptionsAppendExecutionProvider_V2,
     (OrtSessionOptions * o, OrtEnv *env, const OrtEpDevice *const *devices,
         size_t n, const char *const *keys, const char *const *values,
         size_t n_options),
-    {})
+    {
+      if (n_options > 0 && getenv ("FAKE_REFUSES"))
+        return check_again ();
+      stream = NULL;
+      for (size_t i = 0; i < n_options; i++)
+        if (strcmp (keys[i], "user_compute_stream") == 0)
+          stream = (void *) strtoull (values[i], NULL, 10);
+    })
+CALL (AddRunConfigEntry,
+    (OrtRunOptions * o, const char *key, const char *value), {})
 NEW (CreateSession, OrtSession,
     (const OrtEnv *env, const char *path, const OrtSessionOptions *options,
         OrtSession **out))
@@ -425,6 +456,7 @@ static const OrtApi api = {
   F (CreateSessionOptions),
   F (DisablePerSessionThreads),
   F (SessionOptionsAppendExecutionProvider_V2),
+  F (AddRunConfigEntry),
   F (CreateSession),
   F (SessionGetInputCount),
   F (SessionGetOutputCount),
