@@ -176,7 +176,7 @@ class FramesTest(support.TestCase):
             frames = vkgdr.Frames(self.path)
             self.wait_for_clients(server, 1)
             server.acquire().send()
-            tensor = next(frames).tensor
+            tensor: Any = next(frames).tensor
             self.assertIsNone(tensor.host_ptr)
             self.assertTrue(tensor.device_ptr)
             # Behind the pointer, the device and the dimensions: the code and the bits.
@@ -243,12 +243,13 @@ class FramesTest(support.TestCase):
 
     def test_pauses(self) -> None:
         """A client that connects again makes pauses that grow."""
-        for messages in [], [BYE], [WELCOME], [WELCOME, BYE]:
+        cases: List[List[bytes]] = [[], [BYE], [WELCOME], [WELCOME, BYE]]
+        for messages in cases:
             with self.subTest(messages=messages):
                 server = self.answer(*messages, seconds=2)
                 next(server)
                 with concurrent.futures.ThreadPoolExecutor(1) as thread:
-                    counts = thread.submit(list, server)
+                    counts: Any = thread.submit(lambda: list(server))
                     with vkgdr.Frames(self.path, reconnect=True) as frames:
                         self.assertRaises(TimeoutError, frames.receive, 1.5)
                     # 0.01 s, 0.02 s, ...
@@ -262,7 +263,7 @@ class FramesTest(support.TestCase):
             server = self.answer(REFUSAL, seconds=1)
             next(server)
             with concurrent.futures.ThreadPoolExecutor(1) as thread:
-                counts = thread.submit(list, server)
+                counts: Any = thread.submit(lambda: list(server))
                 self.assert_raise((
                     vkgdr.VkgdrError, "there is no room",
                     lambda: next(vkgdr.Frames(self.path, reconnect=reconnect))))
