@@ -21,6 +21,9 @@
 
 #define EXPORT __attribute__ ((visibility ("default")))
 
+int fake_calls (void);
+int fake_live (void);
+
 struct OrtStatus {
   char text[128];
 };
