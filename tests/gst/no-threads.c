@@ -62,7 +62,8 @@ pthread_create (pthread_t *thread, const pthread_attr_t *attributes,
 #define PIPELINE \
   "videotestsrc num-buffers=20 ! " \
   "video/x-raw,format=RGBA,width=640,height=480 " \
-  "! identity drop-allocation=true ! vkgdrupload ! cudafilter kernel=copy " \
+  "! identity drop-allocation=true ! vkgdrupload name=upload ! cudafilter " \
+  "kernel=copy " \
   "kernel-timeout=0 ! " \
   "vkgdrdownload ! fakesink"
 
@@ -78,11 +79,35 @@ static const struct {
   { NULL, "calls Vulkan cannot be started|ulimit -u" },
 };
 
+static gint n_buffers; /* atomic; how many of the source are not freed */
+
+static void
+on_freed (gpointer unused)
+{
+  g_atomic_int_add (&n_buffers, -1);
+}
+
+static GstPadProbeReturn
+watch_buffer (GstPad *pad, GstPadProbeInfo *info, gpointer unused)
+{
+  GQuark quark = g_quark_from_static_string ("test-watched");
+  GstMiniObject *buffer = GST_MINI_OBJECT (GST_PAD_PROBE_INFO_BUFFER (info));
+
+  if (!gst_mini_object_get_qdata (buffer, quark)) {
+    gst_mini_object_set_qdata (buffer, quark, &n_buffers, on_freed);
+    g_atomic_int_inc (&n_buffers);
+  }
+  return GST_PAD_PROBE_OK;
+}
+
+/* The source gets all its buffers back. */
 TEST_LOOP (pipelines, G_N_ELEMENTS (cases))
 {
   g_autoptr (GstElement) pipeline = test_launch (PIPELINE);
   GError *error;
 
+  test_add_probe (pipeline, "upload", "sink", GST_PAD_PROBE_TYPE_BUFFER,
+      watch_buffer, NULL);
   refused = cases[__i__].thread;
   g_atomic_int_set (&n_until_refusal, !refused);
   error = test_play_result (pipeline);
@@ -91,6 +116,7 @@ TEST_LOOP (pipelines, G_N_ELEMENTS (cases))
   else
     g_assert_no_error (error);
   fail_unless (g_atomic_int_get (&n_refusals) > 0, "no thread was refused");
+  test_wait_for (g_atomic_int_get (&n_buffers) == 0);
   refused = NULL;
   test_play (pipeline);
 }

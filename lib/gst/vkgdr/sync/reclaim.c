@@ -21,7 +21,8 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_reclaim_debug);
 #define LINGER (2 * G_TIME_SPAN_SECOND)
 
 /* Microseconds for which the end of GStreamer or of the process waits for
- * fences: much more than a frame takes, and acceptable if the device hangs. */
+ * fences, and a caller if no thread can do it: much more than a frame takes,
+ * and acceptable if the device hangs. */
 #define END_MAX_WAIT (2 * G_TIME_SPAN_SECOND)
 
 /* Microseconds for which the end waits for a driver call that does not return,
@@ -87,6 +88,15 @@ is_forked (void)
 /* --- tasks -----------------------------------------------------------------
  */
 
+/* For a task that never runs. */
+static void
+leave_undone (Task *task)
+{
+  g_mutex_lock (&all.lock);
+  g_queue_push_tail (&all.undone, task);
+  g_mutex_unlock (&all.lock);
+}
+
 /* At the end, the context stays open: the system closes the device when the
  * process exits, and waiting for the drivers would only delay the exit. */
 static void
@@ -95,9 +105,7 @@ task_run (Task *task)
   task->func (task->data);
   g_clear_pointer (&task->fences, g_ptr_array_unref);
   if (task->context && g_atomic_int_get (&all.is_over)) {
-    g_mutex_lock (&all.lock);
-    g_queue_push_tail (&all.undone, task);
-    g_mutex_unlock (&all.lock);
+    leave_undone (task);
     return;
   }
   g_clear_pointer (&task->context, gst_vkgdr_context_unref_in_background);
@@ -338,7 +346,7 @@ ensure_thread_locked (GstVkgdrContext *context, gboolean is_timer)
   return self;
 }
 
-/* FALSE if there is no thread: the task is not run. */
+/* FALSE if there is no thread: the task stays the caller's. */
 static gboolean
 push (GstVkgdrContext *context, Task *task)
 {
@@ -351,37 +359,35 @@ push (GstVkgdrContext *context, Task *task)
     if (!self->is_timer)
       self->n_waiting++;
     g_cond_broadcast (&all.changed);
-  } else if (task->context) {
-    g_queue_push_tail (&all.undone, task);
-  } else {
-    g_free (task);
   }
   g_mutex_unlock (&all.lock);
   return self != NULL;
 }
 
-static void
-reclaim (GstVkgdrContext *context, GPtrArray *fences, gboolean is_settled,
-    GDestroyNotify func, gpointer data)
+static Task *
+task_new (GstVkgdrContext *context, GPtrArray *fences, GDestroyNotify func,
+    gpointer data)
 {
-  Task *task;
+  Task *task = g_new0 (Task, 1);
 
-  if (is_forked ())
-    return;
-  task = g_new0 (Task, 1);
   task->context = gst_vkgdr_context_ref_in_background (context);
   task->fences = fences;
-  task->is_settled = is_settled;
   task->func = func;
   task->data = data;
-  push (context, task);
+  return task;
 }
 
 void
 gst_vkgdr_reclaim (GstVkgdrContext *context, GPtrArray *fences,
     GDestroyNotify func, gpointer data)
 {
-  reclaim (context, fences, FALSE, func, data);
+  Task *task;
+
+  if (is_forked ())
+    return;
+  task = task_new (context, fences, func, data);
+  if (!push (context, task))
+    leave_undone (task);
 }
 
 gboolean
@@ -396,7 +402,10 @@ gst_vkgdr_reclaim_later (
   task->due = g_get_monotonic_time () + delay;
   task->func = func;
   task->data = data;
-  return push (context, task);
+  if (push (context, task))
+    return TRUE;
+  g_free (task);
+  return FALSE;
 }
 
 static gboolean
@@ -437,7 +446,10 @@ gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout)
  * As long as it is unknown whether the device has finished, because a kernel
  * does not end or the fence is lost, @func is not called, and the driver is
  * queried again from time to time. @func may not be called at all when the
- * process exits, in a child of fork(), and if no thread can be created.
+ * process exits, and in a child of fork().
+ *
+ * If no thread can be created, waits for @fence and calls @func itself. After
+ * some seconds without success, @func is never called.
  *
  * May be called from any thread.
  *
@@ -447,10 +459,24 @@ void
 gst_vkgdr_fence_release_later (
     GstVkgdrFence *fence, GstVkgdrFenceFunc func, gpointer user_data)
 {
+  GstVkgdrContext *context;
+  Task *task;
+
   g_return_if_fail (fence != NULL);
   g_return_if_fail (func != NULL);
 
-  reclaim (gst_vkgdr_fence_get_context (fence),
-      gst_vkgdr_fences_add (NULL, gst_vkgdr_fence_ref (fence)), TRUE, func,
+  if (is_forked ())
+    return;
+  context = gst_vkgdr_fence_get_context (fence);
+  task = task_new (context,
+      gst_vkgdr_fences_add (NULL, gst_vkgdr_fence_ref (fence)), func,
       user_data);
+  task->is_settled = TRUE;
+  if (push (context, task))
+    return;
+  if (!g_atomic_int_get (&all.is_over)
+      && gst_vkgdr_fence_wait_for (fence, END_MAX_WAIT, NULL))
+    task_run (task);
+  else
+    leave_undone (task);
 }
