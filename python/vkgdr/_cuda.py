@@ -193,18 +193,21 @@ class _Driver:
         kinds = types(results, X=IpcHandle)
         convert = [CONVERTERS.get(letter) for letter in arguments if letter != "-"]
 
-        def call(*given: Any) -> Any:
-            values = [kind() for kind in kinds]
-            result = function(*map(ctypes.byref, values), *(
-                change(argument) if change else argument
-                for change, argument in zip(convert, given)))
+        def call(*given: Any) -> None:
+            result = function(*[change(argument) if change else argument
+                                for change, argument in zip(convert, given)])
             if result:
                 raise error(name, result)
-            found = tuple(getattr(value, "value", value) for value in values)
-            return found if len(found) > 1 else found[0] if found else None
 
-        setattr(self, name, call)
-        return call
+        def call_for_results(*given: Any) -> Any:
+            values = [kind() for kind in kinds]
+            call(*map(ctypes.byref, values), *given)
+            found = tuple(getattr(value, "value", value) for value in values)
+            return found if len(found) > 1 else found[0]
+
+        convert[:0] = [None] * len(kinds)
+        setattr(self, name, call_for_results if kinds else call)
+        return getattr(self, name)
 
 
 cu = _Driver()
@@ -224,7 +227,7 @@ def also_named(**names: str) -> Callable[[_F], _F]:
 def uint(value: Any, bits: int = 64, least: int = 0) -> int:
     """Converts an integer, unsigned by default. ctypes would ignore its upper bits."""
     number = operator.index(value)
-    if not least <= number < least + (1 << bits):
+    if number - least >> bits:
         raise OverflowError(f"{number} is not from {least} to {least + (1 << bits) - 1}")
     return number
 
@@ -243,9 +246,11 @@ def host_view(source: Any) -> memoryview:
 
 def host_range(source: Any, is_target: bool = False, has_gaps: bool = False) -> Tuple[int, int]:
     """The address and the size of an object with Python's buffer interface."""
+    view = host_view(source)
+    if view.c_contiguous and view.nbytes and not view.readonly:  # 1 us less than by NumPy
+        return ctypes.addressof(ctypes.c_ubyte.from_buffer(view)), view.nbytes
     import numpy as np  # which frames do not need
 
-    view = host_view(source)
     if is_target and view.readonly:
         kind = ValueError if isinstance(source, np.ndarray) else BufferError  # as NumPy
         raise kind(f"this {type(source).__name__} cannot be written")
@@ -258,7 +263,7 @@ def pointer(value: Any) -> int:
     """Converts a device pointer: an integer, memory with __cuda_array_interface__, or an
     object that can be converted to an integer (PointerHolderBase).
     """
-    if not isinstance(value, int):
+    if not isinstance(value, (int, Address)):
         # Before __index__(), which an array with a single integer has, too.
         interface = getattr(value, "__cuda_array_interface__", None)
         if interface is not None:
@@ -283,6 +288,28 @@ def stream_handle(stream: Any, may_be_number: bool = False) -> Optional[int]:
     if protocol is None:
         raise TypeError(f"a stream is a Stream or None, not {type(stream).__name__}")
     return uint((protocol() if callable(protocol) else protocol)[1]) or None
+
+
+class Address:
+    """An object that is used as a device pointer."""
+
+    __index__: Any
+
+    def __int__(self) -> int:
+        return self.__index__()
+
+    def __add__(self, other: Any) -> int:
+        return self.__index__() + operator.index(other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> int:
+        return self.__index__() - operator.index(other)
+
+    def as_buffer(self, size: int, offset: int = 0) -> Any:
+        """The memory as a writable buffer of Python, for memory that the CPU can use."""
+        start = self + uint(offset)
+        return memoryview((ctypes.c_ubyte * uint(size, 63)).from_address(start)).cast("B")
 
 
 class Handle:

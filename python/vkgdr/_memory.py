@@ -15,8 +15,8 @@ import numpy as np
 from ._constants import ipc_mem_flags
 from ._context import Context, ContextDependent, acquire_context, bare, clean_up, in_context
 from ._cuda import (
-    INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, DevicePointer, MemoryError, also_named, cu,
-    error, host_range, host_view, uint,
+    INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, Address, DevicePointer, MemoryError,
+    also_named, cu, error, host_range, host_view, uint,
 )
 
 __all__ = [
@@ -36,29 +36,7 @@ __all__ = [
 ]
 
 
-class _Address:
-    """An object that is used as a device pointer."""
-
-    __index__: Any
-
-    def __int__(self) -> int:
-        return self.__index__()
-
-    def __add__(self, other: Any) -> int:
-        return self.__index__() + operator.index(other)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> int:
-        return self.__index__() - operator.index(other)
-
-    def as_buffer(self, size: int, offset: int = 0) -> Any:
-        """The memory as a writable buffer of Python, for memory that the CPU can use."""
-        start = self + uint(offset)
-        return memoryview((ctypes.c_ubyte * uint(size, 63)).from_address(start)).cast("B")
-
-
-class PointerHolderBase(_Address):
+class PointerHolderBase(Address):
     """A base class for memory of other libraries, which has to have get_pointer()."""
 
     def get_pointer(self) -> int:
@@ -99,7 +77,7 @@ class Allocation(ContextDependent):
         return self._size
 
 
-class DeviceAllocation(_Address, Allocation):
+class DeviceAllocation(Address, Allocation):
     """Linear device memory."""
 
     _FREE = "cuMemFree"

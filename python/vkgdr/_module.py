@@ -17,8 +17,8 @@ from ._array import SurfaceReference, TextureReference
 from ._constants import TR_DEFAULT, function_attribute, jit_option
 from ._context import Context, ContextDependent, Event, Stream, acquire_context, bare
 from ._cuda import (
-    INVALID_HANDLE, INVALID_VALUE, Error, Handle, also_named, cu, error, host_view, pointer,
-    stream_handle, uint,
+    INVALID_HANDLE, INVALID_VALUE, Address, Error, Handle, also_named, cu, error, host_view,
+    pointer, stream_handle, uint,
 )
 from ._memory import DeviceAllocation, ManagedAllocation, mem_alloc_like, memcpy_dtoh, memcpy_htod
 
@@ -143,10 +143,18 @@ class _Packer:
 _packer: Callable[[str], _Packer] = functools.lru_cache(None)(_Packer)
 
 
+def _find_code(kind: type) -> str:
+    """The format of all arguments of this type, or nothing if there is no such format."""
+    if issubclass(kind, np.number):
+        return np.dtype(kind).char
+    return "P" if issubclass(kind, Address) else ""
+
+
+_code_of: Callable[[type], str] = functools.lru_cache()(_find_code)
+
+
 def _describe(index: int, arg: Any) -> Tuple[str, Any]:
-    """The format and the value of an argument whose type was not prepared."""
-    if isinstance(arg, np.number):
-        return arg.dtype.char, arg
+    """The format and the value of an argument whose type has no format of its own."""
     if isinstance(arg, np.ndarray) and isinstance(arg.base, ManagedAllocation):
         return "P", arg.ctypes.data
     if isinstance(arg, ArgumentHandler):
@@ -165,8 +173,14 @@ def _describe(index: int, arg: Any) -> Tuple[str, Any]:
 
 def _packer_of(args: Sequence[Any]) -> Tuple[_Packer, List[Any]]:
     """The packer and the values of arguments whose types were not prepared."""
-    described = [_describe(i, arg) for i, arg in enumerate(args)]
-    return (_packer("".join(format for format, _ in described)), [value for _, value in described])
+    codes, values = [], []
+    for i, arg in enumerate(args):
+        code, value = _code_of(type(arg)), arg
+        if not code:
+            code, value = _describe(i, arg)
+        codes.append(code)
+        values.append(value)
+    return _packer("".join(codes)), values
 
 
 # --- launching ----------------------------------------------------------------
@@ -249,6 +263,9 @@ class Function(Handle):
         packer, values = _packer_of(args)
         assert stream is None or not time_kernel, "only a launch without a stream can be timed"
         handlers = [arg for arg in args if isinstance(arg, ArgumentHandler)]
+        if not (handlers or texrefs or time_kernel):
+            self._start(grid, block, packer, values, shared, stream)
+            return None
         for handler in handlers:
             handler.pre_call(stream)
         self._use_textures(texrefs or ())

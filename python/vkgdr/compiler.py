@@ -4,11 +4,13 @@ is compiled in a tenth of the time. nvcc's usual options are translated.
 """
 
 import contextlib
+import functools
 import hashlib
 import os
 import re
 import stat
 import subprocess
+import sys
 import tempfile
 import warnings
 from importlib.util import find_spec
@@ -23,6 +25,9 @@ __all__ = [
 
 #: The options of sources that are compiled without `options`.
 DEFAULT_NVCC_FLAGS: List[str] = os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").split()
+
+# What changes if the headers do. Their text would take half of the time of a cached image.
+_HEADERS = hashlib.sha256(repr(_nvrtc.HEADERS).encode()).hexdigest()
 
 _PRE_INCLUDE = re.compile("^--pre-include=")
 _INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)', re.MULTILINE)
@@ -96,13 +101,18 @@ def _architecture(nvrtc: _nvrtc.Nvrtc, arch: Optional[str]) -> Optional[str]:
     return f"compute_{max(older)}" if older and number not in known else f"sm_{number}"
 
 
+@functools.lru_cache(maxsize=1)  # the search takes longer than the rest of compile()
+def _pycuda_folders(path: Tuple[str, ...]) -> List[str]:
+    """The headers of PyCUDA, which its gpuarray uses, if it is in this `sys.path`."""
+    spec = find_spec("pycuda")
+    if spec is None or not spec.origin:
+        return []
+    return [os.path.join(os.path.dirname(spec.origin), "cuda")]
+
+
 def _include_folders(include_dirs: Optional[Sequence[str]], nvrtc: _nvrtc.Nvrtc) -> List[str]:
     folders = [os.fspath(folder) for folder in include_dirs or ()]
-    # The headers of PyCUDA, which its gpuarray uses, if it is installed.
-    spec = find_spec("pycuda")
-    if spec is not None and spec.origin:
-        folders.append(os.path.join(os.path.dirname(spec.origin), "cuda"))
-    folders += nvrtc.include_folders()
+    folders += _pycuda_folders(tuple(sys.path)) + nvrtc.include_folders()
     return [folder for folder in folders if os.path.isdir(folder)]
 
 
@@ -157,7 +167,7 @@ def compile(  # noqa: A001 # PyCUDA's name
     folder = _cache_folder(cache_dir)
     path = None
     if folder is not None:
-        key = (source, words, nvrtc.version, nvrtc.build, target, _nvrtc.HEADERS)
+        key = (source, words, nvrtc.version, nvrtc.build, target, _HEADERS)
         digest = hashlib.sha256(repr(key).encode())
         folders = [word[2:] for word in words if word.startswith("-I")]
         _hash_includes(digest, source, folders, set())
