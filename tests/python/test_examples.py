@@ -128,8 +128,14 @@ def blocks(page: str) -> List[str]:
 
 class Pages(gst_support.DeviceTestCase):
     def test_import_lines(self) -> None:
-        self.assert_prints("True\n", blocks("from-pycuda.md")[0] + (
+        self.assert_prints("True\n", blocks("from-pycuda.md")[1] + (
             "pool = DeviceMemoryPool()\nprint(cuda.Context.get_current() is not None)"))
+
+    def test_one_line(self) -> None:
+        support.load("pycuda")  # for its gpuarray
+        self.assert_prints("True\n", blocks("from-pycuda.md")[0] + (
+            "import numpy\nx = numpy.ones(4, numpy.float32)\n"
+            "print(gpuarray.to_gpu(x).get().tolist() == [1] * 4)"))
 
     def test_code_is_python(self) -> None:
         for page in ("from-pycuda.md", "frames-as-arrays.md", "python.md"):
