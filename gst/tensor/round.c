@@ -437,7 +437,7 @@ end_stream (Round *round)
 
   if (self->batch && !finish_batch (round))
     return round->flow;
-  return gst_vkgdr_stream_synchronize (self->stream, &round->error)
+  return gst_vkgdr_element_finish_work (GST_ELEMENT (self), self->stream)
              ? GST_FLOW_EOS
              : GST_FLOW_ERROR;
 }

@@ -142,13 +142,10 @@ gst_vkgdr_tensor_stop (GstAggregator *aggregator)
 {
   GstVkgdrTensor *self = GST_VKGDR_TENSOR (aggregator);
   GstVkgdrContext *context;
-  GError *error = NULL;
 
   gst_vkgdr_tensor_reset (self);
   if (self->stream) {
-    if (!gst_vkgdr_stream_synchronize (self->stream, &error))
-      gst_vkgdr_element_post_error (GST_ELEMENT (self), error);
-    g_clear_error (&error);
+    gst_vkgdr_element_finish_work (GST_ELEMENT (self), self->stream);
     g_signal_handlers_disconnect_by_func (self->stream, on_stream_failed, self);
   }
   gst_vkgdr_tensor_set_converter (self, NULL);

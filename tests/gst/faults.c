@@ -298,20 +298,31 @@ TEST (stop_of_endless_kernel)
   stop (pipeline);
 }
 
-static const gchar *const unlimited[] = {
-  FRAMES (1) FILTER " ! fakesink",
-  FRAMES (1) FILTER DOWN,
-  SOURCE FILTER " ! fakesink",
-  SOURCE FILTER DOWN,
+static const struct {
+  const gchar *source;
+  const gchar *pipeline;
+} unlimited[] = {
+  { ENDLESS, FRAMES (1) FILTER " ! fakesink" },
+  { ENDLESS, FRAMES (1) FILTER DOWN },
+  { ENDLESS, SOURCE FILTER " ! fakesink" },
+  { ENDLESS, SOURCE FILTER DOWN },
+  /* Elements that stop before the filter, and wait for its kernel. */
+  { ENDLESS_LATER, FRAMES (9) FILTER " ! vkgdrtensor ! fakesink" },
+  { ENDLESS_LATER, SOURCE FILTER " ! vkgdrtensor ! fakesink name=sink" },
+  { ENDLESS_LATER,
+      SOURCE FILTER " ! cudafilter kernel=invert ! fakesink name=sink" },
 };
 
 /* Without a limit, EOS and stop give the kernel some seconds. */
 TEST_LOOP (unlimited_kernel, G_N_ELEMENTS (unlimited))
 {
-  GstElement *pipeline = launch (ENDLESS, 0, unlimited[__i__]);
+  GstElement *pipeline =
+      launch (unlimited[__i__].source, 0, unlimited[__i__].pipeline);
 
-  if (g_str_has_prefix (unlimited[__i__], SOURCE)) {
+  if (g_str_has_prefix (unlimited[__i__].pipeline, SOURCE)) {
     play_shortly (pipeline);
+    if (strstr (unlimited[__i__].pipeline, "name=sink"))
+      test_wait_for (test_stat_of (pipeline, "sink", "rendered") >= 9);
   } else {
     play (pipeline);
     assert_error (pipeline, "filter", "\"endless\" of filter|kernel-timeout");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstvkgdrelement.h: functions with which elements share a context
+ * gstvkgdrelement.h: functions with which elements share a context,
+ * tell of errors, and end their work
  *
- * For elements of any base class. Knows nothing of streams.
+ * For elements of any base class.
  */
 
 #ifndef __GST_VKGDR_ELEMENT_H__
@@ -10,6 +11,7 @@
 
 #include <gst/vkgdr/gstvkgdrbufferpool.h>
 #include <gst/vkgdr/gstvkgdrcontext.h>
+#include <gst/vkgdr/gstvkgdrstream.h>
 
 G_BEGIN_DECLS
 
@@ -33,6 +35,10 @@ void gst_vkgdr_element_forget_error (GstElement *element);
 
 GST_VKGDR_API
 void gst_vkgdr_element_post_dropped (GstElement *element, const GError *error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_element_finish_work (
+    GstElement *element, GstVkgdrStream *stream);
 
 GST_VKGDR_API
 void gst_vkgdr_element_post_pool_errors (

@@ -29,12 +29,6 @@
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_base_transform_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_base_transform_debug
 
-/* Milliseconds that a kernel without a time limit may still run at EOS: the
- * default limit of a GPU; and when the element is stopped, which the user waits
- * for. */
-#define EOS_LIMIT 10000
-#define STOP_LIMIT 5000
-
 typedef struct {
   /* Only the thread that starts or stops the element writes `stream` and
    * `is_open`; `stream` may be read between start and stop. The other fields
@@ -143,24 +137,12 @@ open_subclass (GstVkgdrBaseTransform *self, GError **error)
   return TRUE;
 }
 
-/* No buffer is returned with an error of this wait. @limit: milliseconds for
- * each kernel that has no limit. */
-static void
-wait_for_work (GstVkgdrBaseTransform *self, guint limit)
-{
-  GError *error = NULL;
-
-  if (!gst_vkgdr_stream_finish (private_of (self)->stream, limit, &error))
-    gst_vkgdr_element_post_late_error (GST_ELEMENT (self), error);
-  g_clear_error (&error);
-}
-
 static void
 end_stream (GstVkgdrBaseTransform *self)
 {
   GstVkgdrStream *stream = private_of (self)->stream;
 
-  wait_for_work (self, STOP_LIMIT);
+  gst_vkgdr_element_finish_work (GST_ELEMENT (self), stream);
   g_signal_handlers_disconnect_by_func (stream, on_stream_failed, self);
   /* Drops the references that ended kernels hold. */
   gst_vkgdr_launch_check_all ();
@@ -228,7 +210,8 @@ gst_vkgdr_base_transform_sink_event (GstBaseTransform *trans, GstEvent *event)
   GstVkgdrBaseTransform *self = GST_VKGDR_BASE_TRANSFORM (trans);
 
   if (GST_EVENT_TYPE (event) == GST_EVENT_EOS && private_of (self)->stream)
-    wait_for_work (self, EOS_LIMIT);
+    gst_vkgdr_element_finish_work (
+        GST_ELEMENT (self), private_of (self)->stream);
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
     gst_vkgdr_element_forget_error (GST_ELEMENT (self));
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);

@@ -25,11 +25,6 @@ GstVkgdrContext *gst_vkgdr_base_transform_ref_context (
 GstVkgdrContext *gst_vkgdr_element_ref_context (
     GstElement *element, GstVkgdrContext **context);
 
-/* Posts @error, which was found at the end of a stream or while the element
- * stops, unless an element of the pipeline has posted it. */
-void gst_vkgdr_element_post_late_error (
-    GstElement *element, const GError *error);
-
 /* Sets the functions of GstVkgdrFilter's class that handle caps. */
 void gst_vkgdr_filter_init_caps (GstBaseTransformClass *klass);
 

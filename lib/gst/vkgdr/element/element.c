@@ -5,6 +5,12 @@
 
 #include "element/element-private.h"
 
+/* Milliseconds that a kernel without a time limit may still run at EOS: the
+ * default limit of a GPU; and when the element is stopped, which the user waits
+ * for. */
+#define EOS_LIMIT 10000
+#define STOP_LIMIT 5000
+
 /**
  * SECTION:gstvkgdrelement
  * @title: Elements and contexts
@@ -422,14 +428,51 @@ gst_vkgdr_element_post_error (GstElement *element, const GError *error)
   g_free (other);
 }
 
-void
-gst_vkgdr_element_post_late_error (GstElement *element, const GError *error)
+/* Posts @error unless an element of the pipeline has posted it. */
+static void
+post_late_error (GstElement *element, const GError *error)
 {
   gst_vkgdr_launch_check_all ();
   if (is_noted (element, error->message))
     GST_DEBUG_OBJECT (element, "known error: %s", error->message);
   else
     gst_vkgdr_element_post_error (element, error);
+}
+
+/**
+ * gst_vkgdr_element_finish_work:
+ * @element: an element
+ * @stream: a stream of the element
+ *
+ * Waits for the work on @stream. Must be called by elements that do not derive
+ * from #GstVkgdrBaseTransform when EOS arrives and when they stop, as that
+ * class does.
+ *
+ * Kernels that have no time limit get one, so that an endless kernel blocks no
+ * pipeline: 10 seconds, or 5 while @element stops. What other elements queued
+ * is waited for as long. Posts an error on the bus if the work fails or does
+ * not end, unless an element has already posted the same error. Thread-safe.
+ *
+ * Returns: %TRUE if the work is done
+ *
+ * Since: 0.3
+ */
+gboolean
+gst_vkgdr_element_finish_work (GstElement *element, GstVkgdrStream *stream)
+{
+  gboolean is_stopping;
+  GError *error = NULL;
+
+  g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+
+  is_stopping = GST_STATE_TARGET (element) < GST_STATE_PAUSED;
+  if (gst_vkgdr_stream_finish (
+          stream, is_stopping ? STOP_LIMIT : EOS_LIMIT, &error))
+    return TRUE;
+  post_late_error (element, error);
+  g_error_free (error);
+  return FALSE;
 }
 
 /**
