@@ -119,6 +119,8 @@ TAKEN_TEXTS = [
     "const float PI = 3.14f; static const int T[3] = {1, 2, 3};\n"
     "__global__ void k (float *o) { o[0] = PI + T[threadIdx.x]; }",
     "constexpr int f (int x) { return x + 1; }\n__global__ void k (int *o) { o[0] = f (2); }",
+    "__device__ constexpr float f () { return 1.f / ::log (10.f) + ::pow (2.f, 3.f); }\n"
+    "__global__ void k (float *o) { o[0] = f (); }",  # as pycuda-complex.hpp
     "typedef unsigned int uint; typedef unsigned char uint8_t;\n__global__ void k (uint8_t *o) {}",
     "#define M_PI 3.14\n__global__ void k (double *o) { o[0] = M_PI; }",
     "#define MIN(a, b) ((a) < (b) ? (a) : (b))\n__global__ void k (int *o) { o[0] = MIN (1, 2); }",

@@ -86,7 +86,8 @@ public:
 };
 } // namespace std
 
-/* ---- mathematics: for double, for float, and for integers as double ---- */
+/* ---- mathematics: for double, for float, and for integers as double ----
+ * NVIDIA's compiler lets constexpr functions call them, which PyCUDA does. */
 
 template <typename T>
 using softcuda_double = softcuda_if<softcuda_is_integer<T>, double>;
@@ -94,9 +95,9 @@ using softcuda_double = softcuda_if<softcuda_is_integer<T>, double>;
 #define SOFTCUDA_UNARY(name) \
   extern "C" double name (double) noexcept; \
   extern "C" float name##f (float) noexcept; \
-  static inline float name (float v) \
+  static inline constexpr float name (float v) \
   { \
-    return name##f (v); \
+    return __builtin_##name##f (v); \
   } \
   template <typename T> static inline softcuda_double<T> name (T v) \
   { \
@@ -105,9 +106,9 @@ using softcuda_double = softcuda_if<softcuda_is_integer<T>, double>;
 #define SOFTCUDA_BINARY(name) \
   extern "C" double name (double, double) noexcept; \
   extern "C" float name##f (float, float) noexcept; \
-  static inline float name (float a, float b) \
+  static inline constexpr float name (float a, float b) \
   { \
-    return name##f (a, b); \
+    return __builtin_##name##f (a, b); \
   } \
   template <typename A, typename B> \
   static inline softcuda_if<softcuda_is_number<A> && softcuda_is_number<B>, \
