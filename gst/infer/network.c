@@ -147,12 +147,7 @@ open_runs (GstInferNetwork *self, GError **error)
              error)
          && gst_ort_check (self->ort,
              api->CreateIoBinding (self->session, &self->binding),
-             "CreateIoBinding", error)
-         && (!self->has_stream
-             || gst_ort_check (self->ort,
-                 api->AddRunConfigEntry (self->run_options,
-                     "disable_synchronize_execution_providers", "1"),
-                 "AddRunConfigEntry", error));
+             "CreateIoBinding", error);
 }
 
 /* --- inputs and outputs -------------------------------------------------- */

@@ -274,10 +274,13 @@ take_open_results (Run *run, GstInferResult *results, GError **error)
 
 /* --- running ------------------------------------------------------------- */
 
-/* On the element's stream, the run is in order, and nothing waits. On a stream
- * of the provider, which does not wait for other streams, the work on the
- * element's stream is waited for before the run, and the run waits for its own
- * work. */
+/* On the element's stream, the run is in order: nothing waits before it. On a
+ * stream of the provider, which does not wait for other streams, the work on
+ * the element's stream is waited for first. In both cases the run waits for its
+ * own work: with "disable_synchronize_execution_providers" on a stream of the
+ * caller, the CUDA provider of ONNX Runtime 1.29 frees pinned memory in a
+ * callback of the driver, which may call no function of CUDA, and the process
+ * ends. */
 static gboolean
 run_in_order (Run *run, GError **error)
 {

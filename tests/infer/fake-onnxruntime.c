@@ -286,8 +286,6 @@ CALL (SessionOptionsAppendExecutionProvider_V2,
         if (strcmp (keys[i], "user_compute_stream") == 0)
           stream = (void *) strtoull (values[i], NULL, 10);
     })
-CALL (AddRunConfigEntry,
-    (OrtRunOptions * o, const char *key, const char *value), {})
 NEW (CreateSession, OrtSession,
     (const OrtEnv *env, const char *path, const OrtSessionOptions *options,
         OrtSession **out))
@@ -459,7 +457,6 @@ static const OrtApi api = {
   F (CreateSessionOptions),
   F (DisablePerSessionThreads),
   F (SessionOptionsAppendExecutionProvider_V2),
-  F (AddRunConfigEntry),
   F (CreateSession),
   F (SessionGetInputCount),
   F (SessionGetOutputCount),
