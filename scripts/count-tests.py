@@ -8,7 +8,7 @@ Prints `N passed, N failed, N skipped`, and fails if one has failed or none has 
 Meson counts programs, but a program here runs many cases, and prints their number in
 the format of its framework: libcheck, pytest or unittest. A program without such a
 summary has failed, even if it ends without an error. Only programs without a framework
-(api-*) count as one case. Does not depend on how the tests are built or run.
+(api-*, fuzz-*) count as one case. Does not depend on how the tests are built or run.
 
 On standard error: how long the tests took, and which of them took most of it. Tests run
 in parallel, so the sum of their times is more than the time of the run.
@@ -28,7 +28,7 @@ FAILED = {"Failures", "Errors", "failed", "error", "errors", "xpassed", "failure
           "unexpected successes"}
 
 # Meson's names of tests that are one case each, and print no summary.
-WITHOUT_SUMMARY = re.compile(r"(?:^|[ /:])api-[\w-]+$")
+WITHOUT_SUMMARY = re.compile(r"(?:^|[ /:])(?:api|fuzz)-[\w-]+$")
 SLOWEST = 10
 
 
