@@ -22,12 +22,6 @@ typedef struct {
   const char *names[GST_INFER_MAX_DIMS]; /* of open dims, or "" */
 } Shape;
 
-GstInferOutput *
-gst_infer_network_get_output (GstInferNetwork *self, guint i)
-{
-  return &g_array_index (self->outputs, GstInferOutput, i);
-}
-
 static gboolean fail (GError **error, const gchar *format, ...)
     G_GNUC_PRINTF (2, 3);
 

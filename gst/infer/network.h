@@ -74,8 +74,6 @@ GstInferNetwork *gst_infer_network_open (const GstOrt *ort,
     GstVkgdrContext *context, const GstInferOptions *options, GError **error);
 void gst_infer_network_free (GstInferNetwork *self);
 
-GstInferOutput *gst_infer_network_get_output (GstInferNetwork *self, guint i);
-
 /* --- run.c --- */
 
 /* Runs the network on @input, memory of @config. The work that @stream has
@@ -106,12 +104,16 @@ void gst_infer_network_name (
  * frees. */
 gchar *gst_infer_network_make_modelinfo (GstInferNetwork *self);
 
-/* --- tensors.c --- */
+/* --- outputs.c --- */
+
+GstInferOutput *gst_infer_network_get_output (GstInferNetwork *self, guint i);
 
 /* Sets @type to that of GStreamer. Returns the size of an element in bytes, or
  * 0 if GStreamer has no such type. */
 gsize gst_infer_type_get (
     ONNXTensorElementDataType onnx, GstTensorDataType *type);
+
+/* --- tensors.c --- */
 
 /* Sets @value to the field `tensors` of caps. */
 void gst_infer_network_get_tensors (GstInferNetwork *self, GValue *value);
