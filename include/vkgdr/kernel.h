@@ -103,9 +103,9 @@
  * |                        | that hold the value                              |
  * | int64, uint64          | long long, unsigned long long, a device pointer  |
  * | boolean                | bool, int                                        |
- * | float, double          | float, double: as the kernel declares it | |
- * GBytes                 | a structure or an array in a structure, with      |
- * |                        | exactly these bytes |
+ * | float, double          | float, double: as the kernel declares it         |
+ * | GBytes                 | a structure, or an array in a structure, with    |
+ * |                        | exactly these bytes                              |
  *
  * The driver knows the size of a parameter, but not its type: if 2 is given for
  * a float, the kernel gets the bits of the integer. Write 2.0 or (float)2.

@@ -486,8 +486,6 @@ TEST (cplusplus)
   ok (nvrtcDestroyProgram (&program));
 }
 
-/* The runtime header leaves out the slowest part of libstdc++'s <math.h>, which
- * CUDA does not have. The rest must work with the headers of libstdc++. */
 /* Functions of the C library that NVRTC has, for numbers of all types. */
 TEST (library)
 {
