@@ -51,17 +51,34 @@ gst_vkgdr_layout_is_upside_down (GstBuffer *frame)
   return FALSE;
 }
 
+/* Whether a memory of this library begins at an odd address. Copies do not. */
+static gboolean
+has_odd_memory (GstBuffer *frame)
+{
+  guint i, n = gst_buffer_n_memory (frame);
+
+  for (i = 0; i < n; i++) {
+    GstMemory *memory = gst_buffer_peek_memory (frame, i);
+
+    if (gst_is_vkgdr_memory (memory)
+        && (gst_vkgdr_memory_get_device_pointer (memory) & 1))
+      return TRUE;
+  }
+  return FALSE;
+}
+
 gboolean
 gst_vkgdr_layout_has_odd_samples (const GstVideoInfo *info, GstBuffer *frame)
 {
   const GstVideoMeta *meta = gst_buffer_get_video_meta (frame);
   guint p;
 
+  if (GST_VIDEO_INFO_COMP_DEPTH (info, 0) <= 8)
+    return FALSE;
   for (p = 0; meta && p < meta->n_planes; p++)
-    if (GST_VIDEO_INFO_COMP_DEPTH (info, get_component (info, p)) > 8
-        && ((meta->offset[p] | meta->stride[p]) & 1))
+    if ((meta->offset[p] | meta->stride[p]) & 1)
       return TRUE;
-  return FALSE;
+  return has_odd_memory (frame);
 }
 
 /* --- crops --------------------------------------------------------------- */

@@ -349,13 +349,15 @@ must_be_packed (GstVkgdrTransfer *self, GstBuffer *frame)
   GstVkgdrTransferPrivate *priv =
       gst_vkgdr_transfer_get_instance_private (self);
 
-  if (!priv->is_video || gst_vkgdr_layout_is_default (&priv->info, frame))
+  if (!priv->is_video)
     return FALSE;
-  if (gst_buffer_get_video_crop_meta (frame) && !priv->reads_crop_meta)
-    return TRUE;
   if (GST_VKGDR_TRANSFER_GET_CLASS (self)->to_device
       && (gst_vkgdr_layout_is_upside_down (frame)
           || gst_vkgdr_layout_has_odd_samples (&priv->info, frame)))
+    return TRUE;
+  if (gst_vkgdr_layout_is_default (&priv->info, frame))
+    return FALSE;
+  if (gst_buffer_get_video_crop_meta (frame) && !priv->reads_crop_meta)
     return TRUE;
   return !priv->reads_video_meta;
 }

@@ -679,7 +679,7 @@ gst_vkgdr_infer_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
   GstVkgdrInfer *self = GST_VKGDR_INFER (trans);
   GError *error = NULL;
 
-  if (!gst_vkgdr_buffer_check_video (buffer, &self->info, &error)) {
+  if (!gst_vkgdr_kernel_check_frame (buffer, &self->info, &error)) {
     gst_vkgdr_element_post_dropped (GST_ELEMENT (self), error);
     g_error_free (error);
     return GST_BASE_TRANSFORM_FLOW_DROPPED;

@@ -361,7 +361,7 @@ take_picture (
   picture->info = pad->info;
   picture->running_time = get_running_time (pad, picture->buffer);
   if (!pad->has_info
-      || gst_vkgdr_buffer_check_video (picture->buffer, &pad->info, &error)) {
+      || gst_vkgdr_kernel_check_frame (picture->buffer, &pad->info, &error)) {
     set_picture_size (picture);
     describe_picture (pad, picture, FALSE, &frame);
     if (frame.region_width > 0 && frame.region_height > 0)

@@ -33,6 +33,7 @@ typedef struct {
   gsize last_offset; /* of the last plane; 0: the default */
   gint stride;       /* of all planes; -1: the default */
   guint crop_x;      /* the left side of a crop to the size of the caps */
+  gsize skip;        /* of new memory: the frame begins behind these bytes */
 } Wrong;
 
 static const Wrong wrong[] = {
@@ -54,6 +55,29 @@ static const Wrong wrong[] = {
   { "NV12", -1, GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT, 0, G_MAXINT },
 };
 
+/* Frames that fit their caps, and that kernels cannot read. */
+static const Wrong unreadable[] = {
+  { "I420_10LE", -1, GST_VIDEO_FORMAT_I420_10LE, WIDTH, HEIGHT,
+      2 * WIDTH *HEIGHT, 2 * WIDTH + 1 },
+  { "P010_10LE", -1, GST_VIDEO_FORMAT_P010_10LE, WIDTH, HEIGHT,
+      2 * WIDTH *HEIGHT - 1, -1 },
+  { "RGB", -1, GST_VIDEO_FORMAT_RGB, WIDTH, HEIGHT, 3 * WIDTH *(HEIGHT - 1),
+      -3 * WIDTH },
+  { "GRAY16_LE", -1, GST_VIDEO_FORMAT_GRAY16_LE, WIDTH, HEIGHT, 0, -1, 0, 1 },
+};
+
+/* Memory of the same kind, whose first bytes are left out. */
+static void
+move (GstBuffer *buffer, gsize skip)
+{
+  gsize size = gst_buffer_get_size (buffer);
+  GstAllocator *allocator = gst_buffer_peek_memory (buffer, 0)->allocator;
+  GstMemory *memory = gst_allocator_alloc (allocator, skip + size, NULL);
+
+  gst_memory_resize (memory, skip, size);
+  gst_buffer_replace_all_memory (buffer, memory);
+}
+
 static GstBuffer *
 make_wrong (GstBuffer *frame, const Wrong *w)
 {
@@ -67,9 +91,11 @@ make_wrong (GstBuffer *frame, const Wrong *w)
   if (w->size >= 0)
     return buffer;
   gst_buffer_copy_into (buffer, frame, GST_BUFFER_COPY_MEMORY, 0, -1);
+  if (w->skip)
+    move (buffer, w->skip);
   fail_unless (
       gst_video_info_set_format (&info, w->format, w->width, w->height));
-  for (i = 0; w->stride >= 0 && i < info.finfo->n_planes; i++)
+  for (i = 0; w->stride != -1 && i < info.finfo->n_planes; i++)
     info.stride[i] = w->stride;
   if (w->last_offset)
     info.offset[info.finfo->n_planes - 1] = w->last_offset;
@@ -100,22 +126,44 @@ spoil (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 
 TEST_FIXTURE (test_setup, test_teardown);
 
-/* Plays three frames, of which the second is wrong. */
+/* Plays three frames, of which the second is @w. Fails the test unless as many
+ * are dropped with a warning that contains @parts. */
+static void
+play (const Wrong *w, const gchar *elements, guint dropped, const gchar *parts)
+{
+  g_autoptr (GstElement) pipeline = test_launch (
+      "videotestsrc num-buffers=3 ! video/x-raw,format=%s,width=64,height=48,"
+      "framerate=30/1 ! %s ! fakesink name=sink",
+      w->caps, elements);
+  g_autoptr (GArray) passed = test_note_pointers (pipeline, "sink", "sink");
+
+  test_set_context (pipeline, test_context);
+  test_add_probe (
+      pipeline, "at", "src", GST_PAD_PROBE_TYPE_BUFFER, spoil, (gpointer) w);
+  fail_unless_equals_int (test_play_count (pipeline, parts), dropped);
+  fail_unless_equals_int (passed->len, 3 - dropped);
+}
+
 TEST_LOOP (dropped, G_N_ELEMENTS (elements))
 {
   guint i;
 
-  for (i = 0; i < G_N_ELEMENTS (wrong); i++) {
-    g_autoptr (GstElement) pipeline = test_launch (
-        "videotestsrc num-buffers=3 ! video/x-raw,width=64,height=48,format=%s,"
-        "framerate=30/1 ! %s ! fakesink name=sink",
-        wrong[i].caps, elements[__i__]);
-    g_autoptr (GArray) passed = test_note_pointers (pipeline, "sink", "sink");
+  for (i = 0; i < G_N_ELEMENTS (wrong); i++)
+    play (&wrong[i], elements[__i__], 1, "dropped");
+}
 
-    test_set_context (pipeline, test_context);
-    test_add_probe (pipeline, "at", "src", GST_PAD_PROBE_TYPE_BUFFER, spoil,
-        (gpointer) &wrong[i]);
-    fail_unless_equals_int (test_play_count (pipeline, "dropped"), 1);
-    fail_unless_equals_int (passed->len, 2);
+/* vkgdrupload packs what no kernel can read. Elements with kernels say so. */
+TEST_LOOP (unreadable, G_N_ELEMENTS (elements))
+{
+  g_auto (GStrv) parts = g_strsplit (elements[__i__], "name=at", 2);
+  gboolean has_kernel =
+      strstr (parts[1], "kernel") || strstr (parts[1], "tensor");
+  g_autofree gchar *packed =
+      g_strconcat (parts[0], "name=at ! vkgdrupload", parts[1], NULL);
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (unreadable); i++) {
+    play (&unreadable[i], elements[__i__], has_kernel, "dropped|vkgdrupload");
+    play (&unreadable[i], packed, 0, "dropped");
   }
 }

@@ -81,6 +81,10 @@ GST_VKGDR_API
 gboolean gst_vkgdr_kernel_check_info (const GstVideoInfo *info, GError **error);
 
 GST_VKGDR_API
+gboolean gst_vkgdr_kernel_check_frame (
+    GstBuffer *frame, const GstVideoInfo *info, GError **error);
+
+GST_VKGDR_API
 void gst_vkgdr_buffer_crop_metas (
     GstBuffer *cropped, GstBuffer *frame, guint width, guint height);
 

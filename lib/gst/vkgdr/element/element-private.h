@@ -25,6 +25,9 @@ GstVkgdrContext *gst_vkgdr_base_transform_ref_context (
 GstVkgdrContext *gst_vkgdr_element_ref_context (
     GstElement *element, GstVkgdrContext **context);
 
+/* Whether the negotiated input and output are raw video. */
+gboolean gst_vkgdr_filter_is_video (GstVkgdrFilter *self);
+
 /* Sets the functions of GstVkgdrFilter's class that handle caps. */
 void gst_vkgdr_filter_init_caps (GstBaseTransformClass *klass);
 

@@ -89,6 +89,12 @@ private_of (gpointer object)
 
 /* --- caps and sizes ------------------------------------------------------ */
 
+gboolean
+gst_vkgdr_filter_is_video (GstVkgdrFilter *self)
+{
+  return private_of (self)->is_video;
+}
+
 static gboolean
 is_cuda (GstCaps *caps)
 {

@@ -7,6 +7,7 @@
  */
 
 #include "element/element-private.h"
+#include "kernel/kernel-private.h"
 
 /**
  * SECTION:gstvkgdrvideofilter
@@ -16,7 +17,9 @@
  * A #GstVkgdrFilter for raw video. A subclass provides
  * #GstVkgdrVideoFilterClass.filter_frame, or
  * #GstVkgdrVideoFilterClass.filter_frame_cpu, and pad templates whose caps have
- * the feature %GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY.
+ * the feature %GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY. Frames that kernels cannot
+ * read, see gst_vkgdr_kernel_check_frame(), are dropped with a warning before
+ * #GstVkgdrVideoFilterClass.filter_frame.
  *
  * For any other caps, the element posts an error. A subclass that supports
  * other caps overrides #GstVkgdrFilterClass.negotiated and
@@ -102,6 +105,43 @@ gst_vkgdr_video_filter_negotiated (
          || klass->set_info (self, &priv->in_info, &priv->out_info, error);
 }
 
+/* --- frames -------------------------------------------------------------- */
+
+/* The CPU can read any layout, and a filter of formats that kernels cannot read
+ * runs no kernel. */
+static gboolean
+can_filter (GstVkgdrVideoFilter *self, GstBuffer *frame, GError **error)
+{
+  const GstVideoInfo *info = &private_of (self)->in_info;
+
+  if (!GST_VKGDR_VIDEO_FILTER_GET_CLASS (self)->filter_frame
+      || !gst_vkgdr_filter_is_video (GST_VKGDR_FILTER (self))
+      || gst_vkgdr_kernel_check_frame (frame, info, error))
+    return TRUE;
+  if (gst_vkgdr_kernel_check_info (info, NULL))
+    return FALSE;
+  g_clear_error (error);
+  return TRUE;
+}
+
+static GstFlowReturn
+gst_vkgdr_video_filter_submit_input_buffer (
+    GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
+{
+  GstFlowReturn result = GST_BASE_TRANSFORM_CLASS (parent_class)
+                             ->submit_input_buffer (trans, is_discont, input);
+  GError *error = NULL;
+
+  if (result != GST_FLOW_OK || !trans->queued_buf
+      || gst_base_transform_is_passthrough (trans)
+      || can_filter (GST_VKGDR_VIDEO_FILTER (trans), trans->queued_buf, &error))
+    return result;
+  gst_vkgdr_element_post_dropped (GST_ELEMENT (trans), error);
+  g_error_free (error);
+  gst_clear_buffer (&trans->queued_buf);
+  return GST_BASE_TRANSFORM_FLOW_DROPPED;
+}
+
 /* --- the CPU ------------------------------------------------------------- */
 
 /* Maps without a reference to the buffer, so that it stays writable. */
@@ -182,6 +222,8 @@ gst_vkgdr_video_filter_class_init (GstVkgdrVideoFilterClass *klass)
 {
   GstVkgdrFilterClass *filter_class = GST_VKGDR_FILTER_CLASS (klass);
 
+  GST_BASE_TRANSFORM_CLASS (klass)->submit_input_buffer =
+      gst_vkgdr_video_filter_submit_input_buffer;
   filter_class->negotiated = gst_vkgdr_video_filter_negotiated;
   filter_class->filter = gst_vkgdr_video_filter_filter;
 }

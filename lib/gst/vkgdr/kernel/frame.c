@@ -130,19 +130,15 @@ frame_set_plane (VkgdrFrame *frame, gint index, gsize row,
     GError **error)
 {
   VkgdrPlane *plane = &frame->plane[index];
-  gboolean words = frame->component[0].depth > 8
-                   && frame->component[0].order < VKGDR_BITS_LE;
   GstMemory *memory;
-  guint64 address;
   gsize skip;
 
   if (row == 0)
     return TRUE;
-  if (stride < 0 || (gsize) stride < row) {
+  if ((gsize) stride < row) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "Plane %d has a stride of %d bytes, but rows of %" G_GSIZE_FORMAT "%s",
-        index, stride, row,
-        stride < 0 ? ": vkgdrupload packs such frames" : "");
+        "Plane %d has a stride of %d bytes, but rows of %" G_GSIZE_FORMAT,
+        index, stride, row);
     return FALSE;
   }
   memory = frame_find_memory (buffer, index, offset,
@@ -150,13 +146,9 @@ frame_set_plane (VkgdrFrame *frame, gint index, gsize row,
   if (!memory || !gst_vkgdr_memory_check (memory, context, error))
     return FALSE;
 
-  address = gst_vkgdr_memory_get_device_pointer (memory) + skip;
-  if (words && ((address | stride) & 1)) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "Plane %d has samples of 16 bits at odd addresses", index);
-    return FALSE;
-  }
-  plane->data = (unsigned char *) (guintptr) address;
+  plane->data =
+      (unsigned char *) (guintptr) (gst_vkgdr_memory_get_device_pointer (memory)
+                                    + skip);
   plane->stride = stride;
   return TRUE;
 }
@@ -372,6 +364,54 @@ frame_try_fields (VkgdrFrame *frame, gint fields, GstBuffer *buffer,
     }
 }
 
+/* The address of the byte at @offset of @buffer. Memory of another kind, which
+ * is aligned, counts from 0. */
+static guint64
+get_address (GstBuffer *buffer, gsize offset)
+{
+  guint index, length;
+  GstMemory *memory;
+  gsize skip;
+
+  if (!gst_buffer_find_memory (buffer, offset, 1, &index, &length, &skip))
+    return offset;
+  memory = gst_buffer_peek_memory (buffer, index);
+  return gst_is_vkgdr_memory (memory)
+             ? gst_vkgdr_memory_get_device_pointer (memory) + skip
+             : skip;
+}
+
+gboolean
+gst_vkgdr_frame_check (
+    GstBuffer *buffer, const GstVideoInfo *info, GError **error)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  const gsize *offsets = meta ? meta->offset : info->offset;
+  const gint *strides = meta ? meta->stride : info->stride;
+  const Layout *layout = get_layout (info, error);
+  const gchar *reason = NULL;
+  gboolean words;
+  gint i;
+
+  if (!layout || !gst_vkgdr_buffer_check_video (buffer, info, error))
+    return FALSE;
+  words = layout->frame.component[0].depth > 8
+          && layout->frame.component[0].order < VKGDR_BITS_LE;
+  for (i = 0; i < layout->frame.n_planes && !reason; i++) {
+    if (strides[i] < 0)
+      reason = "is upside down";
+    else if (words && ((get_address (buffer, offsets[i]) | strides[i]) & 1))
+      reason = "has samples of 16 bits at odd addresses";
+  }
+  if (!reason)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "plane %d %s, where kernels cannot read it: vkgdrupload packs such "
+      "frames",
+      i - 1, reason);
+  return FALSE;
+}
+
 gboolean
 gst_vkgdr_frame_fill (VkgdrFrame *frame, GstVkgdrContext *context,
     GstBuffer *buffer, const GstVideoInfo *info, gint fields, guint64 number,
@@ -383,7 +423,7 @@ gst_vkgdr_frame_fill (VkgdrFrame *frame, GstVkgdrContext *context,
   const Layout *layout = get_layout (info, error);
   gint i;
 
-  if (!layout || !gst_vkgdr_buffer_check_video (buffer, info, error))
+  if (!layout || !gst_vkgdr_frame_check (buffer, info, error))
     return FALSE;
   *frame = layout->frame;
   if (fields)

@@ -24,6 +24,12 @@ gboolean gst_vkgdr_frame_fill (VkgdrFrame *frame, GstVkgdrContext *context,
     GstBuffer *buffer, const GstVideoInfo *info, gint fields, guint64 number,
     GError **error);
 
+/* Whether gst_vkgdr_frame_fill() can describe a frame that is in memory of the
+ * right device: it fits @info, no stride is negative, and samples of 16 bits
+ * are at even addresses. If not, sets @error. */
+gboolean gst_vkgdr_frame_check (
+    GstBuffer *buffer, const GstVideoInfo *info, GError **error);
+
 /* Describes a frame of the format @info without a buffer: its planes follow one
  * another from address 0 on. Returns FALSE with @error set if VkgdrFrame cannot
  * describe such frames. */

@@ -253,6 +253,34 @@ gst_vkgdr_kernel_check_info (const GstVideoInfo *info, GError **error)
 }
 
 /**
+ * gst_vkgdr_kernel_check_frame:
+ * @frame: a frame
+ * @info: the format of its caps
+ * @error: return location for a #GError
+ *
+ * Checks whether kernels can read a frame. In addition to what
+ * gst_vkgdr_buffer_check_video() checks, no stride may be negative, and samples
+ * of 16 bits must be at even addresses. `vkgdrupload` packs other frames. An
+ * element drops a frame that fails this check, with
+ * gst_vkgdr_element_post_dropped().
+ *
+ * Thread-safe.
+ *
+ * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) if they cannot
+ *
+ * Since: 0.3
+ */
+gboolean
+gst_vkgdr_kernel_check_frame (
+    GstBuffer *frame, const GstVideoInfo *info, GError **error)
+{
+  g_return_val_if_fail (GST_IS_BUFFER (frame), FALSE);
+  g_return_val_if_fail (info != NULL && info->finfo != NULL, FALSE);
+
+  return gst_vkgdr_frame_check (frame, info, error);
+}
+
+/**
  * gst_vkgdr_kernel_run:
  * @kernel: a kernel whose first two parameters are `VkgdrFrame`
  * @stream: a stream of the kernel's context
