@@ -6,7 +6,7 @@
  * kernel of a small frame takes. The software device counts the calls.
  */
 
-#include "util.h"
+#include "gate.h"
 
 #define CAPS \
   "video/x-raw(memory:VkgdrMemory),format=RGBA,width=64,height=64," \
@@ -101,4 +101,32 @@ TEST_LOOP (filters, G_N_ELEMENTS (lines))
     if (lines[__i__].calls[i] >= 0)
       assert_calls (
           i, counts[i], lines[__i__].calls[i], lines[__i__].n_filters);
+}
+
+#define BUSY 8
+
+/* The pool looks for an idle buffer. One stream uses all the others, so if one
+ * of its fences is not reached, the others are not queried. */
+TEST (busy_buffers_are_queried_once)
+{
+  GstBufferPool *pool = test_pool_new (NULL, 100, BUSY + 1, 0);
+  g_autoptr (GstVkgdrStream) stream = test_stream_new (test_context);
+  GstBuffer *buffers[BUSY + 1];
+  gulong n_queries;
+  guint i;
+
+  for (i = 0; i <= BUSY; i++)
+    buffers[i] = test_pool_acquire (pool);
+  for (i = 0; i < BUSY; i++) {
+    test_gate_access (gst_buffer_peek_memory (buffers[i], 0), stream,
+        i % 2 ? GST_MAP_READ : GST_MAP_WRITE, 0, NULL);
+    gst_buffer_unref (buffers[i]);
+  }
+  gst_buffer_unref (buffers[BUSY]);
+  n_queries = test_count_calls ("cuEventQuery");
+  gst_buffer_unref (test_pool_acquire (pool));
+  fail_unless_equals_int (test_count_calls ("cuEventQuery") - n_queries, 1);
+  fail_if (test_gate_was_missed ());
+  test_gate_set (TRUE);
+  test_pool_free (pool);
 }

@@ -163,7 +163,9 @@ count_query (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 }
 
 /* Answering a query posts no message and queries no neighbour upstream, even if
- * the pipeline cannot be negotiated. */
+ * the pipeline cannot be negotiated. The error comes when the element starts.
+ * At the start of the stream, which comes later in another thread, it queries
+ * upstream again. */
 TEST (queries_have_no_effects)
 {
   g_autoptr (GstElement) pipeline = test_launch (
@@ -175,11 +177,14 @@ TEST (queries_have_no_effects)
   g_autoptr (GstCaps) caps =
       gst_caps_from_string ("video/x-raw,format=RGBA,width=64");
   g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstMessage) started = NULL;
   guint n = 0;
 
-  /* The start of the stream tells that vkgdrupload is missing. */
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
   test_assert_message (bus, GST_MESSAGE_ERROR, UPLOAD);
+  started = gst_bus_timed_pop_filtered (
+      bus, 20 * GST_SECOND, GST_MESSAGE_STREAM_START);
+  fail_unless (started != NULL);
   gst_bus_set_flushing (bus, TRUE);
   gst_bus_set_flushing (bus, FALSE);
   gst_pad_add_probe (peer,

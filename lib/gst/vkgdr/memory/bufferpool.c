@@ -267,19 +267,26 @@ acquire (GstVkgdrBufferPool *self, GstBuffer **buffer,
   return result;
 }
 
+/* See gst_vkgdr_order_is_idle (). */
 static gboolean
-is_idle (GstBuffer *buffer)
+is_idle (GstBuffer *buffer, GstVkgdrFence **pending)
 {
-  return gst_vkgdr_memory_is_idle (gst_buffer_peek_memory (buffer, 0));
+  return gst_vkgdr_memory_check_idle (
+      gst_buffer_peek_memory (buffer, 0), pending);
 }
 
 /* Returns an idle buffer of the queue instead of @first, if there is one. If
  * the device uses all buffers, returns @first, which was released first. No
  * buffer is allocated in this case: the source has to wait, so that a fast
  * source does not fill the window.
+ *
+ * Mostly one stream uses all buffers, so that one query of the driver answers
+ * for all of them. On an H200, the query of a fence that is not reached takes
+ * 1.5 microseconds.
  */
 static GstBuffer *
-prefer_idle (GstVkgdrBufferPool *self, GstBuffer *first)
+prefer_idle (
+    GstVkgdrBufferPool *self, GstBuffer *first, GstVkgdrFence **pending)
 {
   GstBufferPoolAcquireParams params = {
     .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT
@@ -293,7 +300,7 @@ prefer_idle (GstVkgdrBufferPool *self, GstBuffer *first)
 
     if (acquire (self, &next, &params) != GST_FLOW_OK)
       break;
-    if (is_idle (next)) {
+    if (is_idle (next, pending)) {
       g_queue_push_head (&busy, first);
       chosen = next;
     } else {
@@ -313,13 +320,15 @@ gst_vkgdr_buffer_pool_acquire_buffer (
   GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
   GstFlowReturn result = acquire (self, buffer, params);
   GstClockTime asked = gst_util_get_timestamp ();
+  GstVkgdrFence *pending = NULL;
   GError *error = NULL;
   GstMemory *memory;
 
   if (result != GST_FLOW_OK)
     return result;
-  if (!is_idle (*buffer))
-    *buffer = prefer_idle (self, *buffer);
+  if (!is_idle (*buffer, &pending))
+    *buffer = prefer_idle (self, *buffer, &pending);
+  g_clear_pointer (&pending, gst_vkgdr_fence_unref);
 
   memory = gst_buffer_peek_memory (*buffer, 0);
   if (!gst_vkgdr_memory_wait_idle (memory, &error)) {

@@ -633,6 +633,18 @@ gst_vkgdr_memory_get_write_times (
   return written;
 }
 
+gboolean
+gst_vkgdr_memory_check_idle (GstMemory *memory, GstVkgdrFence **pending)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (memory);
+  gboolean is_idle;
+
+  g_mutex_lock (&self->lock);
+  is_idle = gst_vkgdr_order_is_idle (&self->order, pending);
+  g_mutex_unlock (&self->lock);
+  return is_idle;
+}
+
 /**
  * gst_vkgdr_memory_is_idle:
  * @memory: a memory of this type
@@ -646,16 +658,14 @@ gst_vkgdr_memory_get_write_times (
 gboolean
 gst_vkgdr_memory_is_idle (GstMemory *memory)
 {
-  GstVkgdrMemory *self;
-  gboolean idle;
+  GstVkgdrFence *pending = NULL;
+  gboolean is_idle;
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), TRUE);
 
-  self = gst_vkgdr_memory_root (memory);
-  g_mutex_lock (&self->lock);
-  idle = gst_vkgdr_order_is_idle (&self->order);
-  g_mutex_unlock (&self->lock);
-  return idle;
+  is_idle = gst_vkgdr_memory_check_idle (memory, &pending);
+  g_clear_pointer (&pending, gst_vkgdr_fence_unref);
+  return is_idle;
 }
 
 /**

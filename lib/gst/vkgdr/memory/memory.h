@@ -78,6 +78,10 @@ GstVkgdrMemory *gst_vkgdr_memory_new_of_allocation (GstAllocator *allocator,
     GstVkgdrBlocks *blocks, GstVkgdrAllocation *allocation, gsize offset,
     gsize size);
 
+/* As gst_vkgdr_order_is_idle (). */
+gboolean gst_vkgdr_memory_check_idle (
+    GstMemory *memory, GstVkgdrFence **pending);
+
 /* Must be called when a writer gets the memory. @policy then chooses the access
  * mode. @waited is the time for which the writer has waited until the device
  * had finished with the memory. */

@@ -19,6 +19,7 @@ G_DEFINE_BOXED_TYPE (
 static GstVkgdrFence *
 fence_new (GstVkgdrContext *context, GstVkgdrStream *stream)
 {
+  static gsize n_fences = 0; /* in the process so far; atomic */
   GstVkgdrFence *fence = g_atomic_rc_box_new0 (GstVkgdrFence);
 
   fence->context = context;
@@ -28,6 +29,7 @@ fence_new (GstVkgdrContext *context, GstVkgdrStream *stream)
     gst_object_ref (context);
   fence->result = CUDA_ERROR_NOT_READY;
   fence->what = "cuEventQuery";
+  fence->serial = g_atomic_pointer_add (&n_fences, 1);
   return fence;
 }
 
@@ -214,6 +216,14 @@ gst_vkgdr_fence_covers (GstVkgdrFence *fence, GstVkgdrFence *earlier)
 {
   return fence->stream && fence->stream == earlier->stream
          && get_known_state (earlier) != GST_VKGDR_FENCE_LOST;
+}
+
+gboolean
+gst_vkgdr_fence_is_behind (GstVkgdrFence *fence, GstVkgdrFence *earlier)
+{
+  return fence->stream && fence->stream == earlier->stream
+         && fence->serial >= earlier->serial
+         && get_known_state (fence) == GST_VKGDR_FENCE_PENDING;
 }
 
 /* Two threads may get different answers if the device fails meanwhile: the

@@ -16,11 +16,11 @@ struct _GstVkgdrFence {
   GstVkgdrContext *context; /* a reference, unless `stream` has one */
   GstVkgdrStream *stream;   /* a reference; NULL for a foreign stream */
   CUevent event; /* atomic; NULL if it is not recorded yet, or cannot be */
+  gsize serial;  /* increases from fence to fence in the process */
 
   /* Of a launch; these do not change. */
   const gchar *kernel; /* interned; NULL: not a launch */
   gint limit;          /* milliseconds, or 0; atomic; may be set later */
-  gsize serial;        /* increases from launch to launch in the process */
   GPtrArray *waits;    /* the fences that the kernel waits for, except that of
                         * the launch before it; NULL: none */
 

@@ -450,7 +450,6 @@ GstVkgdrFence *
 gst_vkgdr_launch_add (
     GstVkgdrStream *stream, const gchar *kernel, GError **error)
 {
-  static gsize n_launches = 0; /* in the process so far; atomic */
   guint limit = g_atomic_int_get (&stream->limit);
   GstVkgdrFence *launch;
 
@@ -462,7 +461,6 @@ gst_vkgdr_launch_add (
   launch = gst_vkgdr_fence_new_pending (stream);
   launch->kernel = kernel;
   launch->limit = limit;
-  launch->serial = g_atomic_pointer_add (&n_launches, 1);
   add (launch);
   return launch;
 }

@@ -221,11 +221,29 @@ gst_vkgdr_order_is_written (GstVkgdrOrder *order)
   return !order->written;
 }
 
-gboolean
-gst_vkgdr_order_is_idle (GstVkgdrOrder *order)
+static gboolean
+is_behind (const GstVkgdrOrder *order, GstVkgdrFence *earlier)
 {
-  forget_reached_readers (order);
-  forget_written (order);
-  return !order->has_unknown_use && count_readers (order) == 0
-         && !order->written;
+  guint i;
+
+  for (i = 0; i < count_readers (order); i++)
+    if (gst_vkgdr_fence_is_behind (
+            g_ptr_array_index (order->readers, i), earlier))
+      return TRUE;
+  return order->written && gst_vkgdr_fence_is_behind (order->written, earlier);
+}
+
+gboolean
+gst_vkgdr_order_is_idle (GstVkgdrOrder *order, GstVkgdrFence **pending)
+{
+  GstVkgdrFence *fence;
+
+  if (order->has_unknown_use || (*pending && is_behind (order, *pending)))
+    return FALSE;
+  fence = find_pending (order, GST_MAP_WRITE);
+  if (!fence)
+    return TRUE;
+  g_clear_pointer (pending, gst_vkgdr_fence_unref);
+  *pending = fence;
+  return FALSE;
 }

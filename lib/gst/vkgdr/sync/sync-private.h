@@ -83,6 +83,12 @@ CUstream gst_vkgdr_stream_peek_handle (GstVkgdrStream *stream);
  * and @fence was recorded later. FALSE if @earlier is known to be lost. */
 gboolean gst_vkgdr_fence_covers (GstVkgdrFence *fence, GstVkgdrFence *earlier);
 
+/* Whether @fence is pending as long as @earlier is, because both are of one
+ * stream, and @earlier was made first. Does not query the driver. May be TRUE
+ * for a fence that is reached, if two threads use the stream. */
+gboolean gst_vkgdr_fence_is_behind (
+    GstVkgdrFence *fence, GstVkgdrFence *earlier);
+
 /* Makes @handle, a stream of @context, wait for the fence before it does work
  * that is queued later. Does nothing if the fence is of the same stream.
  * @stream is the object for @handle, or NULL if the stream belongs to another
@@ -175,8 +181,11 @@ void gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence);
 /* Whether the content is on the device, so that readers do not have to wait. */
 gboolean gst_vkgdr_order_is_written (GstVkgdrOrder *order);
 
-/* Whether all accesses of the device are known to have ended. */
-gboolean gst_vkgdr_order_is_idle (GstVkgdrOrder *order);
+/* Whether all accesses of the device are known to have ended. If not, sets
+ * @pending to a fence that is not reached. If @pending is set before the call,
+ * fences behind it are not queried. The caller drops the reference. */
+gboolean gst_vkgdr_order_is_idle (
+    GstVkgdrOrder *order, GstVkgdrFence **pending);
 
 /* --- task.c: work on a stream ------------------------------------------------
  *
