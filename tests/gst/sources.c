@@ -60,19 +60,14 @@ static const struct {
   { "", "" },
   { "int a;\n#include \"x.h\"\n  # include <y/z.h> // c\n",
       " \"x.h\" <y/z.h>" },
-  { "%:include \"x.h\"", " \"x.h\"" },
-  { "%: /* c */ inc\\\nlude /* \n */ <x.h>", " <x.h>" },
-  { "/* \n\n */ #import <x.h>", " <x.h>" },
-  { "#include_next \"x.h\"\n#embed \"y\"\n", " \"x.h\" \"y\"" },
-  { "#if defined X && __has_include(<x.h>)", " <x.h>" },
+  { "#include_next \"x.h\"\n/* */ # /* */ include /* */ <y>", " \"x.h\" <y>" },
+  { "#if defined X && __has_include(<x.h>) \\\n  && __has_include (NAME)",
+      " <x.h>C" },
   { "#include NAME(x)\n", "C" },
   { "#include \"x.h\n#include <y.h\n", "C" },
   { "// #include <x.h>\n/* #include <y.h>\n#include <z.h> */", "" },
-  { "// goes on \\\n#include <x.h>\n", "" },
   { "a #include <x.h>\n\"\n#include <y.h>\n", " <y.h>" },
   { "char *s = \"\\\"/*\"; \n#include <x.h>\n", " <x.h>" },
-  { "char *s = R\"a(\n#include <x.h>\n)\" )a\";\n#include <y.h>\n", " <y.h>" },
-  { "auto s = u8R\"(\"\n#include <x.h>\n)\"; int n = 1'000'0;\n", "" },
   { "int n = 1'0; template <int i> void f ();", "T" },
   { "char c = '\"'; extern \"C\" void f ();", "E" },
   { "extern /* c */\n \"C\" {}", "E" },
@@ -88,7 +83,6 @@ static const struct {
   { "#pragma vkgdr tile 2x3x\n#pragma vkgdr tile x", "" },
   { "'", "" },
   { "\"\\", "" },
-  { "R\"(", "" },
   { "/*", "" },
   { "#", "" },
   { "#include", "C" },
@@ -111,43 +105,43 @@ TEST_LOOP (scanner_finds, G_N_ELEMENTS (scans))
   fail_unless_equals_string (found, scans[__i__].found);
 }
 
-/* Sources, and what a compiler sees of them: lines keep their numbers, and
- * #pragma vkgdr is removed. */
+/* Sources, and what a compiler sees of them, without blanks at the ends of
+ * lines: lines keep their numbers, and #pragma vkgdr is removed. */
 static const struct {
   const gchar *text, *made;
 } texts[] = {
-  { "int a;\n#pragma vkgdr tile 4x2\n%:pragma vkgdr x\n#pragma unroll\nint b;",
+  { "int a;\n#pragma vkgdr tile 4x2\n # pragma vkgdr x\n#pragma unroll\nint b;",
       "int a;\n\n\n#pragma unroll\nint b;" },
-  { "#pragma vkgdr in-place // a comment\nint a;", "\nint a;" },
-  { "#pragma vkgdr in-place\r\nint a;\r\n", "\nint a;\r\n" },
+  { "#pragma vkgdr in-place\r\nint a;\n", "\nint a;\n" },
+  { "#pragma vkgdr in-place // one\nint a;",
+      "                       // one\nint a;" },
   /* A comment does not end with its line. */
-  { "#pragma vkgdr in-place /* one\n two */\nint a;", "\n\nint a;" },
-  { "/* one\n two */ # /* three */ pragma vkgdr in-place\nint a;",
-      "/* one\n two */ \nint a;" },
+  { "#pragma vkgdr in-place /* one\n two */\nint a;",
+      "                       /* one\n two */\nint a;" },
   /* It is no directive. */
   { "/*\n#pragma vkgdr in-place\n*/ int a;",
       "/*\n#pragma vkgdr in-place\n*/ int a;" },
-  { "// one \\\n#pragma vkgdr in-place\nint a;",
-      "// one \\\n#pragma vkgdr in-place\nint a;" },
-  { "char *a = R\"(\n#pragma vkgdr in-place\n)\";",
-      "char *a = R\"(\n#pragma vkgdr in-place\n)\";" },
   { "int a; #pragma vkgdr x\n", "int a; #pragma vkgdr x\n" },
   { "#pragma vkgdr_2 x\n", "#pragma vkgdr_2 x\n" },
-  /* Lines that go on. */
-  { "#pragma \\\n vkgdr \\\r\n tile 4x2\\\n\nint a;", "\n\n\n\nint a;" },
-  { "#prag\\\nma vkgdr in-place\nint a \\\n;", "\n\nint a \\\n;" },
-  { "int a;\\\n\n#pragma vkgdr in-place\\\nint b;\nint c;\\\n",
-      "int a;\\\n\n\n\nint c;\\\n" },
-  { "#pragma vkgdr in-place\\\n", "\n" },
   { "#pragma vkgdr", "" },
 };
 
+static gchar *
+strip_lines (const gchar *text)
+{
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  guint i;
+
+  for (i = 0; lines[i]; i++)
+    g_strchomp (lines[i]);
+  return g_strjoinv ("\n", lines);
+}
+
 TEST_LOOP (text_for_the_compiler, G_N_ELEMENTS (texts))
 {
-  const gchar *text = texts[__i__].text;
-  GstVkgdrSource *source = gst_vkgdr_source_scan (text);
-  g_autofree gchar *made =
-      gst_vkgdr_source_make_text (source, text, "a \"name\"");
+  GstVkgdrSource *source = gst_vkgdr_source_scan (texts[__i__].text);
+  g_autofree gchar *made = gst_vkgdr_source_make_text (source, "a \"name\"");
+  g_autofree gchar *stripped = strip_lines (made);
   g_autofree gchar *expected = g_strdup_printf ("#include \"vkgdr/nvcc.h\"\n"
                                                 "#include \"vkgdr/kernel.h\"\n"
                                                 "extern \"C\" {\n"
@@ -155,7 +149,7 @@ TEST_LOOP (text_for_the_compiler, G_N_ELEMENTS (texts))
                                                 "%s\n}\n",
       texts[__i__].made);
 
-  fail_unless_equals_string (made, expected);
+  fail_unless_equals_string (stripped, expected);
   gst_vkgdr_source_free (source);
 }
 
@@ -276,7 +270,7 @@ use_as_source (const guint8 *data, gsize size)
 {
   g_autofree gchar *text = g_strndup ((const gchar *) data, size);
   GstVkgdrSource *source = gst_vkgdr_source_scan (text);
-  g_autofree gchar *made = gst_vkgdr_source_make_text (source, text, "a name");
+  g_autofree gchar *made = gst_vkgdr_source_make_text (source, "a name");
   guint added = count_lines (made) - count_lines (text);
 
   /* The lines keep their numbers. Lines are added only in front and at the
@@ -352,7 +346,7 @@ use_in_time (Use use, gconstpointer data, gsize size)
 static const gchar *const repeated[] = { "\n", " \n", " ", "\t#", "/", "/*",
   "\"", "'", "\\\n", "\\", "R\"(", "R\"a(b)", "extern ", "extern /**/", "# ",
   "#include", "#include <", "#include \"", "#pragma vkgdr ", "#pragma vkgdr",
-  "%:", "__has_include", "__has_include (", "1'", "template\n", "(", "\xc3\xa4",
+  "__has_include", "__has_include (", "1'", "template\n", "(", "\xc3\xa4",
   ".entry ", ".entry k (", ".entry k (.param ", ".param .align", "//\n" };
 
 /* The size is many times that of usual kernels. No time is checked under tools
@@ -370,7 +364,7 @@ TEST_LOOP (scanner_is_linear, G_N_ELEMENTS (repeated))
 }
 
 /* Text that the parsers look for. */
-static const gchar *const words[] = { "#include \"", "%:include <", "/*", "*/",
+static const gchar *const words[] = { "#include \"", "#include <", "/*", "*/",
   "//", "\"", "'", "R\"(", ")\"", "\\\n", "\n", "#pragma vkgdr tile 4x2\n",
   "#pragma vkgdr in-place", "extern \"C\"", "template", "__has_include (",
   ".entry ", ".param .align 8 .b8 a[264]", ",", "(", ")", "[", "]", ".version",

@@ -254,7 +254,7 @@ job_prepare (CompilerJob *job, GError **error)
   job_list_headers (job);
   text = job_get_source_text (input);
   job->source = gst_vkgdr_source_scan (text);
-  job->text = gst_vkgdr_source_make_text (job->source, text, input->name);
+  job->text = gst_vkgdr_source_make_text (job->source, input->name);
   g_free (text);
   job->folders =
       job_list_folders (input, job->target->software ? NULL : job->nvrtc);

@@ -2,11 +2,11 @@
  *
  * kernel/source.c: makes the text that a compiler gets from a CUDA source
  *
- * Includes vkgdr/kernel.h in front of the source, and chooses the linkage. A
- * small scanner reads the source once, without going back. It knows comments,
- * strings of all kinds, continued lines, and the alternative spellings of "#".
- * It does not evaluate conditions, so it reads all branches. Reads text only;
- * knows no compiler and no files.
+ * Includes vkgdr/kernel.h in front of the source, and chooses the linkage. What
+ * it looks for is found by regular expressions in a copy of the source that has
+ * blanks in place of comments and of the content of strings. It does not
+ * evaluate conditions, so it reads all branches. Reads text only; knows no
+ * compiler and no files.
  */
 
 #include <string.h>
@@ -14,338 +14,162 @@
 #include "kernel/source.h"
 #include "nvcc.h"
 
-/* Sides of a tile have to be less than this. */
-#define SOURCE_TILE_LIMIT 100
-/* The largest number of characters between the quote and the parenthesis of a
- * raw string. */
-#define SOURCE_MAX_DELIMITER 16
+/* Blanks of a line, and what a directive has in front of its name. */
+#define B "[ \\t\\r\\f]*"
+#define DIRECTIVE "^" B "#" B
 
-typedef struct {
-  const gchar *text; /* ends with a zero byte */
-  const gchar *p;    /* in @text */
-  GstVkgdrSource *source;
-  gboolean
-      at_line_start; /* only blanks and comments since the start of the line */
-  gboolean after_extern; /* only blanks and comments since the word extern */
-  const gchar *hash;     /* of the last directive */
-  gboolean in_pragma;    /* it is a #pragma vkgdr that has not ended */
-} Scanner;
+typedef enum {
+  PATTERN_PRAGMA,
+  PATTERN_INCLUDE, /* up to the name of a file */
+  PATTERN_EXTERN,  /* up to a string */
+  PATTERN_TEMPLATE,
+  N_PATTERNS
+} Pattern;
 
-/* --- characters ---------------------------------------------------------- */
+static const gchar *const patterns[N_PATTERNS] = {
+  DIRECTIVE "pragma" B "\\bvkgdr\\b(?:" B "([\\w-]+)"
+            "(?:" B "([1-9]\\d?)x([1-9]\\d?))?" B "$)?",
+  "(?:" DIRECTIVE "include(?:_next)?\\b|\\b__has_include(?:_next)?" B "\\()" B,
+  "\\bextern\\s*(?=\")",
+  "\\btemplate\\b",
+};
 
-/* Returns the length of the end of a continued line at @p, or 0 if there is
- * none. */
+/* A source may have any encoding. */
+static GRegex *
+get_regex (Pattern pattern)
+{
+  static GRegex *regexes[N_PATTERNS];
+
+  if (g_once_init_enter (&regexes[pattern]))
+    g_once_init_leave (&regexes[pattern],
+        g_regex_new (patterns[pattern],
+            G_REGEX_RAW | G_REGEX_MULTILINE | G_REGEX_NEWLINE_LF, 0, NULL));
+  return regexes[pattern];
+}
+
+/* --- comments and strings ------------------------------------------------ */
+
 static gsize
-measure_continuation (const gchar *p)
-{
-  if (p[0] != '\\')
-    return 0;
-  if (p[1] == '\n')
-    return 2;
-  return p[1] == '\r' && p[2] == '\n' ? 3 : 0;
-}
-
-/* Returns the text without the ends of continued lines, which can be inside any
- * word. */
-static gchar *
-source_join_lines (const gchar *text)
-{
-  gchar *joined = g_malloc (strlen (text) + 1), *out = joined;
-  gsize length;
-
-  while (*text) {
-    length = measure_continuation (text);
-    if (length == 0)
-      *out++ = *text;
-    text += MAX (length, 1);
-  }
-  *out = '\0';
-  return joined;
-}
-
-static gboolean
-is_word (gchar c)
-{
-  return g_ascii_isalnum (c) || c == '_';
-}
-
-/* Whether there is a hash at @p, in one of its spellings. Sets its @length. */
-static gboolean
-is_hash (const gchar *p, gsize *length)
-{
-  static const gchar *const spellings[] = { "#", "%:", "?\?=" };
-  guint i;
-
-  for (i = 0; i < G_N_ELEMENTS (spellings); i++)
-    if (g_str_has_prefix (p, spellings[i])) {
-      *length = strlen (spellings[i]);
-      return TRUE;
-    }
-  return FALSE;
-}
-
-/* Skips one comment. */
-static gboolean
-scan_comment (Scanner *s)
+measure_comment (const gchar *p)
 {
   const gchar *end;
 
-  if (s->p[0] != '/' || (s->p[1] != '/' && s->p[1] != '*'))
-    return FALSE;
-  if (s->p[1] == '/') {
-    s->p += strcspn (s->p, "\n");
-  } else {
-    end = strstr (s->p + 2, "*/");
-    s->p = end ? end + 2 : s->p + strlen (s->p);
-  }
-  return TRUE;
+  if (p[1] == '/')
+    return strcspn (p, "\n");
+  end = strstr (p + 2, "*/");
+  return end ? (gsize) (end + 2 - p) : strlen (p);
 }
 
-/* Skips blanks and comments, but not the end of a line. */
-static void
-scan_blanks (Scanner *s)
-{
-  while (scan_comment (s) || (*s->p && strchr (" \t\r\f\v", *s->p) && s->p++))
-    continue;
-}
-
-/* --- words and strings --------------------------------------------------- */
-
-/* Reads a word, and returns its length. The word starts at s->p - length. */
+/* Returns the length of what is between the quote at @p and the next one, or
+ * the end of the line. */
 static gsize
-scan_word (Scanner *s)
+measure_string (const gchar *p)
 {
-  const gchar *start = s->p;
+  gsize n = 1;
 
-  while (is_word (*s->p))
-    s->p++;
-  return s->p - start;
+  while (p[n] && p[n] != *p && p[n] != '\n')
+    n += p[n] == '\\' && p[n + 1] ? 2 : 1;
+  return n - 1;
 }
 
-static gboolean
-word_is (const gchar *word, gsize length, const gchar *text)
-{
-  return strlen (text) == length && strncmp (word, text, length) == 0;
-}
-
-/* Skips to the quote that ends a string, or to the end of the line. */
+/* Ends of lines stay. */
 static void
-scan_string (Scanner *s)
+blank (gchar *p, gsize length)
 {
-  gchar quote = *s->p++;
-
-  while (*s->p && *s->p != quote && *s->p != '\n')
-    s->p += s->p[0] == '\\' && s->p[1] ? 2 : 1;
-  if (*s->p == quote)
-    s->p++;
+  for (; length > 0; p++, length--)
+    if (*p != '\n')
+      *p = ' ';
 }
 
-/* Skips R"delimiter(…)delimiter", from its quote on. */
-static void
-scan_raw_string (Scanner *s)
+/* Returns the text with blanks in place of comments and of the content of
+ * strings. A quote between digits separates them. */
+static gchar *
+source_blank_out (const gchar *text)
 {
-  gsize length = strcspn (s->p + 1, "( )\\\t\n");
-  gchar *end;
-  const gchar *found;
+  gchar *plain = g_strdup (text), *p;
+  gsize length;
 
-  if (length > SOURCE_MAX_DELIMITER || s->p[1 + length] != '(') {
-    scan_string (s);
-    return;
+  for (p = plain; *p; p++) {
+    if (p[0] == '/' && (p[1] == '/' || p[1] == '*')) {
+      length = measure_comment (p);
+      blank (p, length);
+      p += length - 1;
+    } else if (*p == '"'
+               || (*p == '\'' && !(p > plain && g_ascii_isalnum (p[-1])))) {
+      length = measure_string (p);
+      blank (p + 1, length);
+      p += length + (p[1 + length] == *p);
+    }
   }
-  end = g_strdup_printf (")%.*s\"", (gint) length, s->p + 1);
-  found = strstr (s->p, end);
-  s->p = found ? found + strlen (end) : s->p + strlen (s->p);
-  g_free (end);
+  return plain;
 }
 
-/* Skips a number. The quotes in it separate digits. */
-static void
-scan_number (Scanner *s)
-{
-  while (
-      is_word (*s->p) || *s->p == '.' || (*s->p == '\'' && is_word (s->p[1])))
-    s->p++;
-}
-
-/* --- directives ---------------------------------------------------------- */
+/* --- what is found ------------------------------------------------------- */
 
 /* Reads "name", <name>, or a macro that expands to one of them. */
 static void
-scan_include_name (Scanner *s)
+source_add_include (GstVkgdrSource *source, const gchar *p)
 {
   GstVkgdrSourceInclude *include;
-  gchar end[] = { 0, '\n', 0 };
-  gsize length;
+  gchar end[] = { *p == '<' ? '>' : *p, '\n', '\0' };
+  gsize length = *p == '"' || *p == '<' ? strcspn (p + 1, end) : 0;
 
-  scan_blanks (s);
-  end[0] = *s->p == '"' ? '"' : (*s->p == '<' ? '>' : '\0');
-  length = end[0] ? strcspn (s->p + 1, end) : 0;
-  if (!end[0] || s->p[1 + length] != end[0]) {
-    s->source->has_computed_include = TRUE;
+  if (length == 0 || p[1 + length] != end[0]) {
+    source->has_computed_include = TRUE;
     return;
   }
   include = g_new (GstVkgdrSourceInclude, 1);
-  include->name = g_strndup (s->p + 1, length);
-  include->is_quoted = end[0] == '"';
-  g_ptr_array_add (s->source->includes, include);
-  s->p += length + 2;
-}
-
-/* Returns a side of the tile, or 0 on failure. */
-static guint
-scan_tile_side (Scanner *s)
-{
-  guint n = 0;
-
-  if (*s->p < '1' || *s->p > '9')
-    return 0;
-  while (g_ascii_isdigit (*s->p) && n < SOURCE_TILE_LIMIT)
-    n = 10 * n + (*s->p++ - '0');
-  return n < SOURCE_TILE_LIMIT ? n : 0;
+  include->name = g_strndup (p + 1, length);
+  include->is_quoted = *p == '"';
+  g_ptr_array_add (source->includes, include);
 }
 
 static void
-scan_tile (Scanner *s)
+source_add_pragma (GstVkgdrSource *source, const GMatchInfo *match)
 {
-  guint x, y = 0;
+  gchar *word = g_match_info_fetch (match, 1);
+  gchar *x = g_match_info_fetch (match, 2), *y = g_match_info_fetch (match, 3);
 
-  scan_blanks (s);
-  x = scan_tile_side (s);
-  if (*s->p == 'x') {
-    s->p++;
-    y = scan_tile_side (s);
+  if (g_strcmp0 (word, "in-place") == 0) {
+    source->is_in_place = TRUE;
+  } else if (g_strcmp0 (word, "no-extern-c") == 0) {
+    source->no_extern_c = TRUE;
+  } else if (g_strcmp0 (word, "fields") == 0) {
+    source->runs_on_fields = TRUE;
+  } else if (g_strcmp0 (word, "tile") == 0 && x && *x) {
+    source->tile_x = g_ascii_strtoull (x, NULL, 10);
+    source->tile_y = g_ascii_strtoull (y, NULL, 10);
   }
-  if (x && y && !is_word (*s->p)) {
-    s->source->tile_x = x;
-    s->source->tile_y = y;
-  }
+  g_free (word);
+  g_free (x);
+  g_free (y);
 }
 
-/* Reads #pragma vkgdr. The word after it may have hyphens. */
+/* Handles one match, from @start to @end of the text. */
 static void
-scan_pragma (Scanner *s)
+source_add (GstVkgdrSource *source, Pattern pattern, const gchar *plain,
+    const GMatchInfo *match)
 {
-  const gchar *word;
-  gsize length;
+  gint start, end;
 
-  scan_blanks (s);
-  word = s->p;
-  if (!word_is (word, scan_word (s), "vkgdr"))
-    return;
-  s->in_pragma = TRUE;
-  scan_blanks (s);
-  word = s->p;
-  while (is_word (*s->p) || *s->p == '-')
-    s->p++;
-  length = s->p - word;
-  if (word_is (word, length, "in-place"))
-    s->source->is_in_place = TRUE;
-  else if (word_is (word, length, "no-extern-c"))
-    s->source->no_extern_c = TRUE;
-  else if (word_is (word, length, "fields"))
-    s->source->runs_on_fields = TRUE;
-  else if (word_is (word, length, "tile"))
-    scan_tile (s);
-}
-
-/* Reads a directive after its hash. The rest of the line is scanned like other
- * text. */
-static void
-scan_directive (Scanner *s)
-{
-  static const gchar *const includes[] = { "include", "include_next", "import",
-    "embed" };
-  const gchar *word;
-  gsize length;
-  guint i;
-
-  scan_blanks (s);
-  word = s->p;
-  length = scan_word (s);
-  if (word_is (word, length, "pragma"))
-    scan_pragma (s);
-  for (i = 0; i < G_N_ELEMENTS (includes); i++)
-    if (word_is (word, length, includes[i]))
-      scan_include_name (s);
-}
-
-/* --- the whole text ------------------------------------------------------ */
-
-static void
-scan_identifier (Scanner *s)
-{
-  static const gchar *const raw[] = { "R", "LR", "uR", "UR", "u8R" };
-  const gchar *word = s->p;
-  gsize length = scan_word (s);
-  guint i;
-
-  s->after_extern = word_is (word, length, "extern");
-  if (word_is (word, length, "template"))
-    s->source->has_template = TRUE;
-  if (word_is (word, length, "__has_include")
-      || word_is (word, length, "__has_include_next")) {
-    scan_blanks (s);
-    if (*s->p == '(') {
-      s->p++;
-      scan_include_name (s);
-    }
-  }
-  for (i = 0; *s->p == '"' && i < G_N_ELEMENTS (raw); i++)
-    if (word_is (word, length, raw[i])) {
-      scan_raw_string (s);
-      break;
-    }
-}
-
-/* Scans anything except blanks, comments, ends of lines and directives. */
-static void
-scan_token (Scanner *s)
-{
-  s->at_line_start = FALSE;
-  if (g_ascii_isdigit (*s->p)) {
-    s->after_extern = FALSE;
-    scan_number (s);
-  } else if (is_word (*s->p)) {
-    scan_identifier (s);
-  } else if (*s->p == '"' || *s->p == '\'') {
-    if (s->after_extern && g_str_has_prefix (s->p, "\"C\""))
-      s->source->has_extern_c = TRUE;
-    s->after_extern = FALSE;
-    scan_string (s);
-  } else {
-    s->after_extern = FALSE;
-    s->p++;
-  }
-}
-
-/* Must be called at the end of a line, or of the text. A comment or a raw
- * string that goes on in the next line does not end a directive. */
-static void
-scan_line_end (Scanner *s)
-{
-  const GstVkgdrSourceRange range = { s->hash - s->text, s->p - s->text };
-
-  if (s->in_pragma)
-    g_array_append_val (s->source->pragmas, range);
-  s->in_pragma = FALSE;
-  s->at_line_start = TRUE;
-}
-
-static void
-scan_next (Scanner *s)
-{
-  gsize length;
-
-  if (*s->p == '\n') {
-    scan_line_end (s);
-    s->p++;
-  } else if (s->at_line_start && is_hash (s->p, &length)) {
-    s->at_line_start = FALSE;
-    s->hash = s->p;
-    s->p += length;
-    scan_directive (s);
-  } else {
-    scan_token (s);
+  g_match_info_fetch_pos (match, 0, &start, &end);
+  switch (pattern) {
+  case PATTERN_PRAGMA:
+    source_add_pragma (source, match);
+    /* No compiler knows it. What is left of the line goes with it, but not a
+     * comment, which need not end with its line. */
+    for (; plain[start] != '\n' && plain[start]; start++)
+      if (!g_ascii_isspace (plain[start]))
+        source->text[start] = ' ';
+    break;
+  case PATTERN_INCLUDE:
+    source_add_include (source, source->text + end);
+    break;
+  case PATTERN_EXTERN:
+    source->has_extern_c |= g_str_has_prefix (source->text + end, "\"C\"");
+    break;
+  default:
+    source->has_template = TRUE;
   }
 }
 
@@ -359,25 +183,30 @@ include_free (gpointer data)
 GstVkgdrSource *
 gst_vkgdr_source_scan (const gchar *text)
 {
-  gchar *joined = source_join_lines (text);
-  Scanner s = { .text = joined, .p = joined, .at_line_start = TRUE };
+  GstVkgdrSource *source = g_new0 (GstVkgdrSource, 1);
+  gchar *plain = source_blank_out (text);
+  Pattern pattern;
 
-  s.source = g_new0 (GstVkgdrSource, 1);
-  s.source->includes = g_ptr_array_new_with_free_func (include_free);
-  s.source->pragmas = g_array_new (FALSE, FALSE, sizeof (GstVkgdrSourceRange));
-  s.source->tile_x = s.source->tile_y = 1;
-  for (scan_blanks (&s); *s.p; scan_blanks (&s))
-    scan_next (&s);
-  scan_line_end (&s);
-  g_free (joined);
-  return s.source;
+  source->text = g_strdup (text);
+  source->includes = g_ptr_array_new_with_free_func (include_free);
+  source->tile_x = source->tile_y = 1;
+  for (pattern = 0; pattern < N_PATTERNS; pattern++) {
+    GMatchInfo *match;
+
+    g_regex_match (get_regex (pattern), plain, 0, &match);
+    for (; g_match_info_matches (match); g_match_info_next (match, NULL))
+      source_add (source, pattern, plain, match);
+    g_match_info_free (match);
+  }
+  g_free (plain);
+  return source;
 }
 
 void
 gst_vkgdr_source_free (GstVkgdrSource *source)
 {
   g_ptr_array_unref (source->includes);
-  g_array_unref (source->pragmas);
+  g_free (source->text);
   g_free (source);
 }
 
@@ -397,58 +226,17 @@ source_wants_extern_c (const GstVkgdrSource *source)
          && !source->has_extern_c && !source->no_extern_c;
 }
 
-/* Appends @length bytes of the text. If they are removed, appends only the end
- * of the line, if they have one. */
-static void
-append_part (GString *out, const gchar *text, gsize length, gboolean is_removed)
-{
-  if (!is_removed)
-    g_string_append_len (out, text, length);
-  else if (text[length - 1] == '\n')
-    g_string_append_c (out, '\n');
-}
-
-/* Appends the text without #pragma vkgdr, which no compiler knows. Lines keep
- * their numbers. The ranges in @pragmas are positions in the text without the
- * ends of continued lines, so these are skipped while bytes are counted. Such
- * an end inside a pragma is removed together with the pragma. */
-static void
-append_without_pragmas (GString *out, const gchar *text, const GArray *pragmas)
-{
-  const GstVkgdrSourceRange *next = (GstVkgdrSourceRange *) pragmas->data;
-  const GstVkgdrSourceRange *end = next + pragmas->len;
-  gsize at = 0, length;
-
-  while (*text) {
-    length = measure_continuation (text);
-    if (next < end && at > next->end)
-      next++;
-    if (length > 0) {
-      append_part (
-          out, text, length, next < end && at > next->start && at <= next->end);
-    } else {
-      length = 1;
-      append_part (
-          out, text, 1, next < end && at >= next->start && at < next->end);
-      at++;
-    }
-    text += length;
-  }
-}
-
 gchar *
-gst_vkgdr_source_make_text (
-    const GstVkgdrSource *source, const gchar *text, const gchar *name)
+gst_vkgdr_source_make_text (const GstVkgdrSource *source, const gchar *name)
 {
   gboolean wrap = source_wants_extern_c (source);
-  gchar *escaped = g_strescape (name, NULL);
-  GString *out = g_string_new ("#include \"" VKGDR_NVCC_HEADER "\"\n"
-                               "#include \"" GST_VKGDR_SOURCE_HEADER "\"\n");
+  gchar *escaped = g_strescape (name, NULL), *text;
 
-  g_string_append_printf (
-      out, "%s#line 1 \"%s\"\n", wrap ? "extern \"C\" {\n" : "", escaped);
-  append_without_pragmas (out, text, source->pragmas);
-  g_string_append (out, wrap ? "\n}\n" : "\n");
+  text = g_strdup_printf ("#include \"" VKGDR_NVCC_HEADER "\"\n"
+                          "#include \"" GST_VKGDR_SOURCE_HEADER "\"\n"
+                          "%s#line 1 \"%s\"\n%s%s",
+      wrap ? "extern \"C\" {\n" : "", escaped, source->text,
+      wrap ? "\n}\n" : "\n");
   g_free (escaped);
-  return g_string_free (out, FALSE);
+  return text;
 }

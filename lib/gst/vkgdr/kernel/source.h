@@ -21,12 +21,6 @@ typedef struct {
   gboolean is_quoted; /* "name" and not <name> */
 } GstVkgdrSourceInclude;
 
-/* A part of a source without the ends of continued lines: bytes from @start to
- * before @end. */
-typedef struct {
-  gsize start, end;
-} GstVkgdrSourceRange;
-
 /* The properties of a source, found outside of its comments and strings. */
 typedef struct {
   GPtrArray *includes;           /* of GstVkgdrSourceInclude */
@@ -38,8 +32,8 @@ typedef struct {
                          * buffer that they read */
   gboolean runs_on_fields; /* #pragma vkgdr fields: a launch for each field */
   guint tile_x,
-      tile_y; /* #pragma vkgdr tile: pixels of a thread; default: 1 and 1 */
-  GArray *pragmas; /* of GstVkgdrSourceRange: all #pragma vkgdr, in order */
+      tile_y;  /* #pragma vkgdr tile: pixels of a thread; default: 1 and 1 */
+  gchar *text; /* the source without #pragma vkgdr */
 } GstVkgdrSource;
 
 /* The time is proportional to the length of @text, for any content. */
@@ -50,10 +44,9 @@ void gst_vkgdr_source_free (GstVkgdrSource *source);
 gboolean gst_vkgdr_source_has_includes (const GstVkgdrSource *source);
 
 /* Returns the text for the compiler, which the caller frees. The compiler's
- * messages have the line numbers of @text, and the file name @name. @source is
- * the result of the scan of @text. */
+ * messages have the line numbers of the source, and the file name @name. */
 gchar *gst_vkgdr_source_make_text (
-    const GstVkgdrSource *source, const gchar *text, const gchar *name);
+    const GstVkgdrSource *source, const gchar *name);
 
 G_END_DECLS
 
