@@ -37,10 +37,10 @@ def _cache_folder(cache_dir: Union[str, None, bool]) -> Optional[str]:
     """The folder of the cache, or None if it is switched off or cannot be trusted."""
     if "PYCUDA_DISABLE_CACHE" in os.environ or cache_dir is False:
         return None
-    folder = cache_dir or os.environ.get("PYCUDA_CACHE_DIR")
+    folder = cache_dir or os.environ.get("PYCUDA_CACHE_DIR") or os.environ.get("VKGDR_CACHE_DIR")
     if not folder or folder is True:
         base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        folder = os.path.join(base, "vkgdr", "compiler")
+        folder = os.path.join(base, "gst-vkgdr")
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
     except OSError:

@@ -134,7 +134,6 @@ setup (void)
   g_setenv ("VKGDR_CACHE_DIR", cache, TRUE);
   g_setenv ("CUDA_HOME", "/toolkit", TRUE);
   g_unsetenv ("CUDA_PATH");
-  g_unsetenv ("VKGDR_CACHE_SIZE");
   g_unsetenv ("VKGDR_NVRTC");
   libraries = usual;
 }
@@ -325,28 +324,16 @@ TEST (compiler_gets_source_and_options)
 
 /* --- the cache on disk --------------------------------------------------- */
 
-/* Returns the size of all entries. */
-static guint64
-get_cache_size (void)
+static gboolean
+cache_has_files (void)
 {
   g_autoptr (GDir) dir = g_dir_open (cache, 0, NULL);
-  const gchar *name;
-  guint64 size = 0;
-  GStatBuf st;
 
-  while (dir && (name = g_dir_read_name (dir))) {
-    g_autofree gchar *file = g_build_filename (cache, name, NULL);
-
-    if (g_stat (file, &st) == 0)
-      size += st.st_size;
-  }
-  return size;
+  return dir && g_dir_read_name (dir);
 }
 
-/* Two processes use a cache with room for about five of their twenty images.
- * Each can make room for its latest entry while the other one does so, too. So
- * the cache may exceed its limit by two entries. */
-TEST (processes_share_a_small_cache)
+/* Two processes store and read the same twenty images. */
+TEST (processes_share_a_cache)
 {
   gboolean is_found = FALSE;
   gint status = 0;
@@ -354,13 +341,14 @@ TEST (processes_share_a_small_cache)
   pid_t child;
   guint i;
 
-  g_setenv ("VKGDR_CACHE_SIZE", "1K", TRUE);
   child = fork ();
   random = g_rand_new_with_seed (child == 0);
   for (i = 0; i < 500; i++) {
     g_autofree gchar *source =
         g_strdup_printf (SOURCE "// %d", g_rand_int_range (random, 0, 20));
 
+    if (i % 20 == 19)
+      run ("rm -f cache/*.image");
     is_found |= !is_compiled (source, NULL);
   }
   g_rand_free (random);
@@ -368,44 +356,6 @@ TEST (processes_share_a_small_cache)
     _exit (!is_found);
   fail_unless (is_found && waitpid (child, &status, 0) == child);
   fail_unless_equals_int (status, 0);
-  fail_unless (get_cache_size () <= 1024 + 2 * 300);
-}
-
-static void
-set_cache_size (guint64 size)
-{
-  g_autofree gchar *text = g_strdup_printf ("%" G_GUINT64_FORMAT, size);
-
-  g_setenv ("VKGDR_CACHE_SIZE", text, TRUE);
-}
-
-TEST (oldest_entries_go)
-{
-  fail_unless (is_compiled (SOURCE "// 1", NULL));
-  set_cache_size (5 * get_cache_size () / 2);
-  g_usleep (20 * 1000);
-  fail_unless (is_compiled (SOURCE "// 2", NULL));
-  g_usleep (20 * 1000);
-  /* Its use makes the first entry newer than the second one. */
-  fail_if (is_compiled (SOURCE "// 1", NULL));
-  g_usleep (20 * 1000);
-  fail_unless (is_compiled (SOURCE "// 3", NULL));
-  fail_if (is_compiled (SOURCE "// 1", NULL));
-  fail_if (is_compiled (SOURCE "// 3", NULL));
-  fail_unless (is_compiled (SOURCE "// 2", NULL));
-}
-
-TEST (size_of_nothing_keeps_nothing)
-{
-  g_setenv ("VKGDR_CACHE_SIZE", "0", TRUE);
-  fail_unless (is_compiled (SOURCE, NULL));
-  /* A size that cannot be read is ignored, with a warning on stderr. */
-  g_setenv ("VKGDR_CACHE_SIZE", "much", TRUE);
-  g_test_expect_message (
-      "GStreamer-Vkgdr", G_LOG_LEVEL_WARNING, "*VKGDR_CACHE_SIZE is \"much\"*");
-  fail_unless (is_compiled (SOURCE, NULL));
-  g_test_assert_expected_messages ();
-  fail_if (is_compiled (SOURCE, NULL));
 }
 
 static guint n_warnings;
@@ -438,7 +388,7 @@ static const struct {
 };
 
 /* Folders and entries that others can write to, or that are not what they seem
- * to be, are not used. Nothing is stored in such a folder, and one warning says
+ * to be, are not used. Nothing is stored in such a folder, and warnings say
  * so. */
 TEST (only_own_files_are_used)
 {
@@ -457,35 +407,14 @@ TEST (only_own_files_are_used)
     fail_unless (is_compiled (SOURCE, NULL), "%s", spoils[i].command);
     fail_unless (is_compiled (SOURCE, NULL) != spoils[i].is_replaced, "%s",
         spoils[i].command);
-    fail_unless (i > 0 || n_warnings == 1);
+    fail_unless (n_warnings > 0);
+    n_warnings = 0;
     run ("rm -rf cache/*.image");
     fail_unless (is_compiled (SOURCE, NULL));
-    fail_unless ((get_cache_size () > 0) == spoils[i].is_replaced
+    fail_unless (cache_has_files () == spoils[i].is_replaced
                      || strstr (spoils[i].command, "dir"),
         "%s", spoils[i].command);
     run ("rm -rf *");
   }
   gst_debug_remove_log_function (count_warnings);
-}
-
-#define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde"
-
-/* Files of the user, whose names only resemble the name of an entry, and what a
- * writer of the cache that was killed has left. */
-#define MINE \
-  "disk.image.qcow2 mine.image .image " HASH "g.image " HASH "f.image2 " HASH \
-  "F.image " HASH "f.image. " HASH "f.image.abcdefg"
-#define LEFT HASH "f.image.aB3dE6"
-
-TEST (only_own_names_are_removed)
-{
-  guint64 image_size;
-
-  fail_unless (is_compiled (SOURCE, NULL));
-  image_size = get_cache_size ();
-  run ("for f in " MINE " " LEFT "; do echo of mine > cache/$f; done");
-  set_cache_size (image_size + 10);
-  fail_unless (is_compiled (SOURCE "// 2", NULL));
-  run ("cd cache; ls " MINE "; ! test -e " LEFT);
-  fail_if (is_compiled (SOURCE "// 2", NULL));
 }

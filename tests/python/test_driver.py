@@ -668,6 +668,17 @@ class Compiler(WithContext):
                 images.append(compiler.compile(source, cache_dir=folder, include_dirs=[folder]))
             self.assertNotEqual(*images)
 
+    def test_cudafilters_cache_is_used(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(
+                os.environ, XDG_CACHE_HOME=folder, VKGDR_CACHE_DIR=""):
+            os.environ.pop("PYCUDA_DISABLE_CACHE", None)
+            os.environ.pop("PYCUDA_CACHE_DIR", None)
+            compiler.compile("__global__ void f () { }")
+            self.assertTrue(os.listdir(os.path.join(folder, "gst-vkgdr")))
+            os.environ["VKGDR_CACHE_DIR"] = os.path.join(folder, "mine")
+            compiler.compile("__global__ void f () { }")
+            self.assertTrue(os.listdir(os.path.join(folder, "mine")))
+
     def test_a_full_disk_leaves_nothing(self) -> None:
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch(
                 "os.replace", side_effect=OSError(28, "no space")):

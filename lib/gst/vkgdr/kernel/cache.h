@@ -14,8 +14,8 @@ G_BEGIN_DECLS
 
 /* Both may be called from several threads and processes at the same time, and
  * do not fail. If the cache cannot be used, or if other users can write to it,
- * nothing is found or stored, and a warning is logged once. @key is a string
- * that determines the image. Only its hash is stored. */
+ * nothing is found or stored, and a warning is logged. @key is a string that
+ * determines the image. Only its hash is stored. */
 GBytes *gst_vkgdr_cache_lookup (const gchar *key);
 void gst_vkgdr_cache_store (const gchar *key, GBytes *image);
 
