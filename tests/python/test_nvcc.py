@@ -107,6 +107,13 @@ TAKEN = """
     | double | atomicAdd (o, 1.0)
     | int | ([] (int x) { return x + 1; }) (2)
     type_traits | int | 1
+    math.h | double | pow (o[1], 2.0f) + pow (2.0f, o[1]) + pow (2, 3) + pow (o[1], 3u)
+    math.h | float | pow (o[1], 2u) + pow (o[1], 2ll) + pow (2, o[1])
+    math.h | double | sqrt (2) + sin (3u) + log10 (4ll) + floor ('a') + fabs (true)
+    math.h | double | fmod (o[1], 2.0f) + fmax (1, 2) + atan2 (1.0f, o[1]) + hypot (3, 4u)
+    math.h | double | copysign (o[1], 2) + copysign (1, 2.0f) + ldexp (2, 3) + scalbn (1, 2)
+    cmath | double | std::sqrt (2) + std::pow (2.0f, o[1]) + std::fmin (1, 2ll)
+    math.h | float | fmax (o[1], 0) + fmin (0, o[1])
 """.strip().splitlines()
 
 # Whole sources. "k" is the kernel.
@@ -176,6 +183,8 @@ REFUSED = [
 
 # What neither takes.
 WRONG = [
+    "__global__ void k (float *o) { o[0] = rsqrt (2); }",
+    "struct S {};\n__global__ void k (S *o) { sqrt (o[0]); }",
     "typedef unsigned long long ulong;\n__global__ void k () {}",
     "__global__ void k (uint8_t *o) {}",
     "__global__ void k (uintptr_t *o) {}",
@@ -216,11 +225,18 @@ LAX = [
 LAX_PLAIN = [
     ("struct S { int f () { return 1; } static int v; };", []),
     ("struct S { __host__ void f () {} };", []),
+    ("__device__ double f () { return pow (2.0f, 3.0) + fmod (2.0, 1.0f); }", []),
     ("#include <cuda_fp16.h>", []),
     ("#include <cooperative_groups.h>", []),
     ("", ["--gpu-architecture=sm_42"]),
     ("__global__ void k () {}", ["--gpu-architecture=sm_90", "--ptxas-options=--make-it-faster"]),
 ]
+
+# What neither takes without the headers and the options that this project adds.
+WRONG_PLAIN = ["pow (2, 3)", "sqrt (2)", "fmax (1, 2)", "copysign (1.0f, 2)", "ldexp (1, 2)",
+               "M_PI"]
+TAKEN_PLAIN = ["pow (2.0f, 3)", "pow (2.0, 3)", "pow (2.0f, 3.0f)", "fmax (1.0f, 2)", "sqrt (2.0f)",
+               "copysign (1.0f, 2.0)", "copysign (1.0, 2.0f)"]
 
 OPTIONS = """
     -e k | --entries k | -Xcompiler=-Wall | -Xcompiler -fPIC | --compiler-options -Wall
@@ -415,6 +431,25 @@ class Softcuda(Nvcc):
             for nvrtc in filter(None, (nvidia(), softcuda())):
                 with self.subTest(option=option, software=nvrtc.is_software):
                     self.assertFalse(nvrtc.compile("", [option], "PTX")[0])
+
+    def test_overloads_are_those_of_nvidia(self) -> None:
+        for value in [*WRONG_PLAIN, *TAKEN_PLAIN]:
+            for nvrtc in filter(None, (nvidia(), softcuda())):
+                with self.subTest(value=value, software=nvrtc.is_software):
+                    image, log = nvrtc.compile(
+                        f"__device__ double f () {{ return {value}; }}", [], "PTX")
+                    self.assertEqual(bool(image), value in TAKEN_PLAIN, log)
+
+    def test_values_of_other_overloads(self) -> None:
+        """Where NVRTC has no function for the arguments, the result is that of double."""
+        code = ("import numpy as np, vkgdr.autoinit, vkgdr.driver as cuda\n"
+                "from vkgdr.compiler import SourceModule\n"
+                "out = np.zeros(4)\n"
+                "SourceModule('__global__ void k (double *o) { o[0] = pow (3.0f, 2.5); "
+                "o[1] = sqrt (2); o[2] = sizeof (fmax (1.0f, 0)); o[3] = atan2 (1, 3u); }')"
+                ".get_function('k')(cuda.Out(out), block=(1, 1, 1))\n"
+                "print(np.allclose(out, [3 ** 2.5, 2 ** 0.5, 4, np.arctan2(1, 3)], rtol=1e-14))")
+        self.assert_prints("True\\n", code)
 
     def test_is_lax_where_its_list_says_so(self) -> None:
         for source in LAX:

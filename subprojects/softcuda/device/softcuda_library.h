@@ -86,11 +86,9 @@ public:
 };
 } // namespace std
 
-/* ---- mathematics: for double, for float, and for integers as double ----
- * NVIDIA's compiler lets constexpr functions call them, which PyCUDA does. */
-
-template <typename T>
-using softcuda_double = softcuda_if<softcuda_is_integer<T>, double>;
+/* ---- mathematics: for double, and for float ----
+ * Other arguments, such as an integer, are ambiguous, as in NVRTC. NVIDIA's
+ * compiler lets constexpr functions call them, which PyCUDA does. */
 
 #define SOFTCUDA_UNARY(name) \
   extern "C" double name (double) noexcept; \
@@ -98,10 +96,6 @@ using softcuda_double = softcuda_if<softcuda_is_integer<T>, double>;
   static inline constexpr float name (float v) \
   { \
     return __builtin_##name##f (v); \
-  } \
-  template <typename T> static inline softcuda_double<T> name (T v) \
-  { \
-    return name ((double) v); \
   }
 #define SOFTCUDA_BINARY(name) \
   extern "C" double name (double, double) noexcept; \
@@ -109,13 +103,6 @@ using softcuda_double = softcuda_if<softcuda_is_integer<T>, double>;
   static inline constexpr float name (float a, float b) \
   { \
     return __builtin_##name##f (a, b); \
-  } \
-  template <typename A, typename B> \
-  static inline softcuda_if<softcuda_is_number<A> && softcuda_is_number<B>, \
-      double> \
-  name (A a, B b) \
-  { \
-    return name ((double) a, (double) b); \
   }
 /* With a further argument, and with another result. */
 #define SOFTCUDA_WITH(name, type) \
@@ -225,6 +212,30 @@ double nan (const char *) noexcept;
 float nanf (const char *) noexcept;
 void sincos (double, double *, double *) noexcept;
 void sincosf (float, float *, float *) noexcept;
+}
+
+static inline float
+pow (float a, int b)
+{
+  return powf (a, (float) b);
+}
+
+static inline double
+pow (double a, int b)
+{
+  return pow (a, (double) b);
+}
+
+static inline float
+copysign (float a, double b)
+{
+  return copysignf (a, (float) b);
+}
+
+static inline double
+copysign (double a, float b)
+{
+  return copysign (a, (double) b);
 }
 
 static inline float
