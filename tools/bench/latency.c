@@ -18,7 +18,8 @@
  *               tensor; so the device has to finish
  *   cuda-ipc    memory of cuIpcOpenMemHandle(), which is opened once; the same
  *               work as frames-gpu; the server waits for its stream, and a
- * futex wakes the client. It works in one PID namespace only with some drivers
+ *               futex wakes the client. Some drivers need one PID namespace
+ *               for both processes
  *   copy        the same work; then from the device to shared memory, a futex,
  *               and to the client's device
  *
@@ -54,6 +55,7 @@ typedef struct {
 /* What both processes see. */
 typedef struct {
   atomic_uint sequence; /* of the last tensor, on which the futex waits */
+  atomic_uint received; /* of the last tensor that the client is done with */
   atomic_uint is_ready; /* the server has made what the client needs */
   int64_t time;         /* when the tensor was sent */
   ipc_handle handle;
@@ -210,6 +212,8 @@ pace (send_function send)
   for (i = 1; i <= n; i++) {
     next = next + PERIOD > now () ? next + PERIOD : now ();
     sleep_until (next);
+    while (atomic_load (&both->received) + 1 < i)
+      usleep (10); /* one in flight */
     send (i);
   }
 }
@@ -273,6 +277,13 @@ serve (const char *way)
 static unsigned n_received;
 
 static void
+take_sample (int64_t time)
+{
+  samples[n_received++] = now () - time;
+  atomic_store (&both->received, n_received);
+}
+
+static void
 receive_frames (bool is_busy)
 {
   const vkgdr_frames_params params = { .path = path, .timeout = 20000000000 };
@@ -289,7 +300,7 @@ receive_frames (bool is_busy)
       continue;
     check (status == VKGDR_FRAMES_FRAME, "vkgdr_frames_receive()");
     info = vkgdr_frame_get_info (frame);
-    samples[n_received++] = now () - info->time;
+    take_sample (info->time);
     vkgdr_frame_release (frame);
   }
   vkgdr_frames_close (frames);
@@ -329,7 +340,7 @@ receive_by_futex (const char *way)
     if (is_copy)
       check (cu->cuMemcpyHtoD (memory, both->data, size) == CUDA_SUCCESS,
           "cuMemcpyHtoD");
-    samples[n_received++] = now () - both->time;
+    take_sample (both->time);
   }
 }
 
@@ -348,7 +359,7 @@ query (void)
     int64_t start = now ();
 
     cu->cuEventQuery (event);
-    samples[n_received++] = now () - start;
+    take_sample (start);
   }
 }
 
@@ -401,9 +412,11 @@ receive (const char *way)
 static void
 measure (const char *way)
 {
-  pid_t server_process = -1, client;
+  pid_t server_process = -1, client, ended, other;
+  int status = 0;
 
   atomic_store (&both->sequence, 0);
+  atomic_store (&both->received, 0);
   atomic_store (&both->is_ready, 0);
   fflush (stdout);
   client = fork ();
@@ -418,11 +431,16 @@ measure (const char *way)
     serve (way);
     _exit (EXIT_SUCCESS);
   }
-  waitpid (client, NULL, 0);
-  if (server_process > 0) {
-    kill (server_process, SIGKILL);
-    waitpid (server_process, NULL, 0);
+  ended = waitpid (-1, &status, 0);
+  other = ended == client ? server_process : client;
+  if (ended == server_process && status == 0)
+    other = waitpid (client, &status, 0) == client ? -1 : client;
+  if (other > 0) { /* it may wait for the one that has ended */
+    kill (other, SIGKILL);
+    waitpid (other, NULL, 0);
   }
+  if (status != 0)
+    printf ("| %s | failed | | |\n", way);
 }
 
 static unsigned
