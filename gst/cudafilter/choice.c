@@ -9,9 +9,6 @@
 #include "cudafilter/choice.h"
 #include "cudafilter/pixel.h"
 
-G_STATIC_ASSERT (
-    sizeof (GstCudaChoice) == GST_CUDA_CHOICE_TEXTS * sizeof (gchar *));
-
 static guint
 count_own (const GstCudaChoice *self)
 {
@@ -280,15 +277,41 @@ copy_params (const GstStructure *params)
   return params ? gst_structure_copy (params) : NULL;
 }
 
+static GstCudaChoice
+copy_choice (const GstCudaChoice *choice)
+{
+  return (GstCudaChoice){
+    .kernel_name = g_strdup (choice->kernel_name),
+    .location = g_strdup (choice->location),
+    .source = g_strdup (choice->source),
+    .pixel = g_strdup (choice->pixel),
+    .compiler_options = g_strdup (choice->compiler_options),
+    .entry = g_strdup (choice->entry),
+    .block = g_strdup (choice->block),
+    .grid = g_strdup (choice->grid),
+  };
+}
+
+static void
+clear_choice (GstCudaChoice *choice)
+{
+  g_free (choice->kernel_name);
+  g_free (choice->location);
+  g_free (choice->source);
+  g_free (choice->pixel);
+  g_free (choice->compiler_options);
+  g_free (choice->entry);
+  g_free (choice->block);
+  g_free (choice->grid);
+  *choice = (GstCudaChoice){ NULL };
+}
+
 void
 gst_cuda_request_assign (GstCudaRequest *self, const GstCudaRequest *other)
 {
-  guint i;
-
   gst_cuda_request_clear (self);
   *self = *other;
-  for (i = 0; i < GST_CUDA_CHOICE_TEXTS; i++)
-    self->choice.texts[i] = g_strdup (other->choice.texts[i]);
+  self->choice = copy_choice (&other->choice);
   self->params = copy_params (other->params);
   if (self->output)
     gst_caps_ref (self->output);
@@ -297,10 +320,7 @@ gst_cuda_request_assign (GstCudaRequest *self, const GstCudaRequest *other)
 void
 gst_cuda_request_clear (GstCudaRequest *self)
 {
-  guint i;
-
-  for (i = 0; i < GST_CUDA_CHOICE_TEXTS; i++)
-    g_clear_pointer (&self->choice.texts[i], g_free);
+  clear_choice (&self->choice);
   g_clear_pointer (&self->params, gst_structure_free);
   gst_clear_caps (&self->output);
 }

@@ -16,21 +16,16 @@
 
 G_BEGIN_DECLS
 
-#define GST_CUDA_CHOICE_TEXTS 8
-
 /* The values of the properties. All except kernel_name may be NULL. */
-typedef union {
-  struct {
-    gchar *kernel_name;
-    gchar *location;
-    gchar *source;
-    gchar *pixel;
-    gchar *compiler_options;
-    gchar *entry;
-    gchar *block; /* "": the library chooses; the same for the next field */
-    gchar *grid;
-  };
-  gchar *texts[GST_CUDA_CHOICE_TEXTS]; /* the same fields */
+typedef struct {
+  gchar *kernel_name;
+  gchar *location;
+  gchar *source;
+  gchar *pixel;
+  gchar *compiler_options;
+  gchar *entry;
+  gchar *block; /* "": the library chooses; the same for the next field */
+  gchar *grid;
 } GstCudaChoice;
 
 /* A kernel that is loaded. Immutable; shared by references. */

@@ -31,9 +31,28 @@ static gpointer parent_class;
 static gchar **
 string_property (GstCudaFilter *self, guint id)
 {
-  guint i = id - PROP_KERNEL;
+  GstCudaChoice *choice = &self->properties.choice;
 
-  return i < GST_CUDA_CHOICE_TEXTS ? &self->properties.choice.texts[i] : NULL;
+  switch (id) {
+  case PROP_KERNEL:
+    return &choice->kernel_name;
+  case PROP_LOCATION:
+    return &choice->location;
+  case PROP_SOURCE:
+    return &choice->source;
+  case PROP_PIXEL:
+    return &choice->pixel;
+  case PROP_COMPILER_OPTIONS:
+    return &choice->compiler_options;
+  case PROP_ENTRY:
+    return &choice->entry;
+  case PROP_BLOCK:
+    return &choice->block;
+  case PROP_GRID:
+    return &choice->grid;
+  default:
+    return NULL;
+  }
 }
 
 /* Returns FALSE if @id is another property. */
