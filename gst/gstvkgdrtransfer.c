@@ -16,6 +16,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_transfer_debug);
 
 typedef struct {
   gboolean is_video;
+  gboolean makes_caps;        /* those that are being set are not upstream's */
   gboolean to_cuda;           /* the output needs GstCudaMemory */
   GstMiniObject *cuda_stream; /* downstream's GstCudaStream, or NULL */
   GstVideoInfo info;
@@ -230,9 +231,11 @@ get_remedy (GstBaseTransform *trans, GstCaps *caps)
 {
   const GstStructure *structure = gst_caps_get_structure (caps, 0);
 
-  if (GST_VKGDR_TRANSFER_GET_CLASS (trans)->to_device
-      && accepts_input (trans, caps))
-    return "does not accept GPU memory: put vkgdrdownload before it";
+  if (accepts_input (trans, caps))
+    return GST_VKGDR_TRANSFER_GET_CLASS (trans)->to_device
+               ? "does not accept GPU memory: put vkgdrdownload before it"
+               : "accepts GPU memory only: remove this element, or put "
+                 "vkgdrupload behind it";
   if (gst_structure_has_name (structure, "video/x-raw"))
     return "does not accept these frames: convert them before this element, "
            "for example with videoconvert";
@@ -242,8 +245,9 @@ get_remedy (GstBaseTransform *trans, GstCaps *caps)
   return "does not accept this stream";
 }
 
-/* If downstream refuses the caps, it does not get them, and cannot say so. The
- * source's own error is only "not-negotiated". */
+/* If downstream refuses the caps, the base class does not send them. The
+ * source's own error is only "not-negotiated". The next element may know the
+ * reason, and post it when the caps arrive. Otherwise this element does. */
 static void
 explain_refused_caps (GstBaseTransform *trans, GstCaps *caps)
 {
@@ -254,6 +258,8 @@ explain_refused_caps (GstBaseTransform *trans, GstCaps *caps)
   if (!gst_caps_is_empty (possible) && gst_caps_is_empty (accepted)) {
     gchar *text = gst_caps_to_string (caps);
 
+    possible = gst_caps_truncate (possible);
+    gst_pad_push_event (trans->srcpad, gst_event_new_caps (possible));
     gst_vkgdr_base_transform_post_error (GST_VKGDR_BASE_TRANSFORM (trans),
         g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE,
             "The next element %s. The caps are %s.", get_remedy (trans, caps),
@@ -265,23 +271,40 @@ explain_refused_caps (GstBaseTransform *trans, GstCaps *caps)
 }
 
 /* A stream without caps, such as filesrc's, consists of bytes. It gets caps
- * that say so, because the memory type is a feature of the caps. */
+ * that say so, because the memory type is a feature of the caps. If downstream
+ * refuses them, this is an error only when bytes come. */
+static GstCaps *
+new_caps_of_bytes (void)
+{
+  return gst_caps_new_empty_simple ("application/octet-stream");
+}
+
+static void
+set_caps_of_bytes (GstBaseTransform *trans)
+{
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (GST_VKGDR_TRANSFER (trans));
+  GstCaps *bytes = new_caps_of_bytes ();
+
+  priv->makes_caps = TRUE;
+  if (!gst_pad_send_event (trans->sinkpad, gst_event_new_caps (bytes)))
+    GST_DEBUG_OBJECT (trans, "failed to set caps on a stream without caps");
+  priv->makes_caps = FALSE;
+  gst_caps_unref (bytes);
+}
+
 static gboolean
 gst_vkgdr_transfer_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (GST_VKGDR_TRANSFER (trans));
   GstCaps *caps = NULL;
   gboolean ok;
 
   if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT
-      && !gst_pad_has_current_caps (trans->sinkpad)) {
-    GstCaps *bytes = gst_caps_new_empty_simple ("application/octet-stream");
-    GstEvent *caps_event = gst_event_new_caps (bytes);
-
-    gst_caps_unref (bytes);
-    if (!gst_pad_send_event (trans->sinkpad, caps_event))
-      GST_WARNING_OBJECT (trans, "failed to set caps on a stream without caps");
-  }
-  if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
+      && !gst_pad_has_current_caps (trans->sinkpad))
+    set_caps_of_bytes (trans);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS && !priv->makes_caps) {
     gst_event_parse_caps (event, &caps);
     gst_caps_ref (caps);
   }
@@ -290,6 +313,23 @@ gst_vkgdr_transfer_sink_event (GstBaseTransform *trans, GstEvent *event)
     explain_refused_caps (trans, caps);
   gst_clear_caps (&caps);
   return ok;
+}
+
+static GstFlowReturn
+gst_vkgdr_transfer_submit_input_buffer (
+    GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
+{
+  GstFlowReturn result = GST_BASE_TRANSFORM_CLASS (parent_class)
+                             ->submit_input_buffer (trans, is_discont, input);
+
+  if (result == GST_FLOW_NOT_NEGOTIATED
+      && !gst_pad_has_current_caps (trans->sinkpad)) {
+    GstCaps *bytes = new_caps_of_bytes ();
+
+    explain_refused_caps (trans, bytes);
+    gst_caps_unref (bytes);
+  }
+  return result;
 }
 
 static gboolean
@@ -772,6 +812,7 @@ gst_vkgdr_transfer_class_init (GstVkgdrTransferClass *klass)
   trans_class->sink_event = gst_vkgdr_transfer_sink_event;
   trans_class->transform_size = gst_vkgdr_transfer_transform_size;
   trans_class->decide_allocation = gst_vkgdr_transfer_decide_allocation;
+  trans_class->submit_input_buffer = gst_vkgdr_transfer_submit_input_buffer;
   trans_class->generate_output = gst_vkgdr_transfer_generate_output;
   trans_class->transform = gst_vkgdr_transfer_transform;
 

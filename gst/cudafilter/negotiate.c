@@ -4,8 +4,8 @@
  *
  * The output depends on the running kernel, so caps are negotiated again when
  * the kernel changes. Answering a query has no effects. If the negotiation has
- * failed, the caps event, the first buffer, or the end of a stream without caps
- * is where cudafilter/explain.c reports the reason.
+ * failed, cudafilter/explain.c reports the reason at the beginning of the
+ * stream, at the caps event or at the first buffer.
  * cudafilter/caps.c knows the possible conversions.
  */
 
@@ -84,7 +84,32 @@ gst_cuda_filter_accept_caps (
   return accepts;
 }
 
-/* Before a pad is active or linked, the answer is the caps of its template,
+/* Returns the media types that upstream can send, in any memory. The output has
+ * one of them, so a muxer links the right pad. */
+static GstCaps *
+get_media_types (GstCudaFilter *self, const GstCudaRules *rules)
+{
+  GstCaps *all =
+      gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SINK_PAD (self), NULL);
+  GstCaps *video = gst_caps_from_string ("video/x-raw(ANY)");
+  guint i, n = gst_caps_is_any (all) ? 0 : gst_caps_get_size (all);
+  GstCaps *types = n == 0 ? gst_caps_new_any () : gst_caps_new_empty ();
+
+  for (i = 0; i < n; i++) {
+    const gchar *name =
+        gst_structure_get_name (gst_caps_get_structure (all, i));
+
+    types = gst_caps_merge_structure_full (
+        types, gst_structure_new_empty (name), gst_caps_features_new_any ());
+  }
+  if (!rules->takes_others && gst_caps_can_intersect (types, video))
+    gst_caps_take (&types, g_steal_pointer (&video));
+  gst_clear_caps (&video);
+  gst_caps_unref (all);
+  return types;
+}
+
+/* Before a pad is active or linked, the answer allows all formats and memories,
  * because the kernel and the neighbours may still change. So elements can be
  * linked even if they cannot work together. The error at the start then names
  * the missing element, which an error of the link could not do.
@@ -104,8 +129,11 @@ answer_caps (GstCudaFilter *self, GstPad *pad, GstQuery *query)
   gst_query_parse_caps_result (query, &all);
   gst_cuda_filter_take_rules (self, &rules);
   if (!GST_PAD_IS_ACTIVE (pad) || (!filter && !gst_pad_is_linked (pad))) {
-    answer =
-        filter ? gst_caps_ref (filter) : gst_pad_get_pad_template_caps (pad);
+    answer = GST_PAD_IS_SRC (pad) ? get_media_types (self, &rules)
+                                  : gst_caps_new_any ();
+    if (filter)
+      gst_caps_take (&answer,
+          gst_caps_intersect_full (filter, answer, GST_CAPS_INTERSECT_FIRST));
   } else if (rules.output && filter && GST_PAD_IS_SINK (pad)
              && !gst_caps_is_any (all)) {
     gst_clear_caps (&rules.output);
@@ -121,18 +149,39 @@ answer_caps (GstCudaFilter *self, GstPad *pad, GstQuery *query)
   gst_caps_unref (answer);
 }
 
-/* Called at the beginning and at the end of a stream without caps. If upstream
- * and this element have no caps in common, this element says why before the
- * source ends the stream with GStreamer's own error. Upstream is asked twice,
- * because only an answer to a query with a filter is exact: without one, many
- * elements offer any memory. */
+/* Returns what upstream can send, of @filter if that is not NULL. A bin is not
+ * asked, but the element inside: aspectratiocrop leaves the memory out of its
+ * answer. */
+static GstCaps *
+query_upstream (GstCudaFilter *self, GstCaps *filter)
+{
+  GstPad *pad = gst_pad_get_peer (GST_BASE_TRANSFORM_SINK_PAD (self));
+  GstCaps *caps;
+
+  while (pad && GST_IS_GHOST_PAD (pad)) {
+    GstPad *target = gst_ghost_pad_get_target (GST_GHOST_PAD (pad));
+
+    gst_object_unref (pad);
+    pad = target;
+  }
+  if (!pad)
+    return filter ? gst_caps_ref (filter) : gst_caps_new_any ();
+  caps = gst_pad_query_caps (pad, filter);
+  gst_object_unref (pad);
+  return caps;
+}
+
+/* Called at the beginning of a stream without caps. If upstream and this
+ * element have no caps in common, this element says why before the source ends
+ * the stream with GStreamer's own error. Upstream is asked twice, because only
+ * an answer to a query with a filter is exact: without one, many elements offer
+ * any memory. */
 static void
 explain_missing_caps (GstCudaFilter *self)
 {
-  GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
-  GstCaps *all = gst_pad_peer_query_caps (pad, NULL);
-  GstCaps *ours = gst_pad_query_caps (pad, all);
-  GstCaps *common = gst_pad_peer_query_caps (pad, ours);
+  GstCaps *all = query_upstream (self, NULL);
+  GstCaps *ours = gst_pad_query_caps (GST_BASE_TRANSFORM_SINK_PAD (self), all);
+  GstCaps *common = query_upstream (self, ours);
 
   if (gst_caps_is_empty (common))
     gst_cuda_filter_explain (
@@ -147,8 +196,7 @@ explain_missing_caps (GstCudaFilter *self)
 void
 gst_cuda_filter_check_upstream (GstCudaFilter *self)
 {
-  GstCaps *all =
-      gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SINK_PAD (self), NULL);
+  GstCaps *all = query_upstream (self, NULL);
   GstCudaRules rules;
   GstCaps *kept;
 
@@ -223,9 +271,11 @@ gst_cuda_filter_submit_input_buffer (
   if (result != GST_FLOW_NOT_NEGOTIATED)
     return result;
   caps = gst_pad_get_current_caps (trans->sinkpad);
-  if (caps && gst_cuda_filter_explain (self, caps))
+  if (!caps) /* as vkgdrupload names a stream without caps */
+    caps = gst_caps_new_empty_simple ("application/octet-stream");
+  if (gst_cuda_filter_explain (self, caps))
     result = GST_FLOW_ERROR; /* means that this element has posted an error */
-  gst_clear_caps (&caps);
+  gst_caps_unref (caps);
   return result;
 }
 
@@ -236,8 +286,7 @@ gst_cuda_filter_sink_event (GstBaseTransform *trans, GstEvent *event)
   GstCaps *caps = NULL;
   gboolean ok;
 
-  if ((GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START
-          || GST_EVENT_TYPE (event) == GST_EVENT_EOS)
+  if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START
       && !gst_pad_has_current_caps (trans->sinkpad))
     explain_missing_caps (self);
   if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {

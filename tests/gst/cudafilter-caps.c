@@ -73,6 +73,7 @@ static const TestError first_error[] = {
   { "appsrc caps=audio/x-raw,format=S16LE,rate=8000,channels=1,layout=(string)"
     "interleaved ! vkgdrupload ! queue ! audioconvert ! fakesink",
       "put vkgdrdownload before it|audio/x-raw" },
+  { "fakesrc ! " SAMPLES " ! fakesink", UPLOAD },
 };
 
 /* Users read the first error. It is not GStreamer's own "not-negotiated". */
@@ -125,6 +126,8 @@ static const gchar *const any_memory[] = {
   SOURCE "vkgdrupload ! videorate ! cudafilter ! vkgdrdownload",
   SOURCE "identity drop-allocation=true ! vkgdrupload ! queue ! deinterlace ! "
          "videocrop left=4 ! cudafilter ! vkgdrdownload",
+  SOURCE "vkgdrupload ! aspectratiocrop ! cudafilter ! vkgdrdownload",
+  SOURCE "vkgdrupload ! cudafilter ! vkgdrdownload ! aspectratiocrop",
 };
 
 static void
@@ -137,8 +140,112 @@ check_plays (const gchar *const *elements)
 
 TEST_ROWS (any_memory, check_plays)
 
-/* The caps change to some that kernels do not support. cudafilter does not get
- * them, so vkgdrupload reports the error, once. */
+/* A muxer has pads for audio and video. The one for the stream is linked, as
+ * with identity. */
+static const gchar *const muxers[] = {
+  SOURCE "vkgdrupload ! cudafilter ! vkgdrdownload ! avimux",
+  SOURCE "vkgdrupload ! " FRAMES " ! vkgdrdownload ! queue ! matroskamux",
+  "audiotestsrc num-buffers=3 ! vkgdrupload ! " SAMPLES
+  " ! vkgdrdownload ! avimux",
+  "avimux name=mux " SOURCE "vkgdrupload ! cudafilter ! vkgdrdownload ! mux. "
+  "audiotestsrc num-buffers=3 ! mux. mux.",
+};
+
+TEST_ROWS (muxers, check_plays)
+
+#define APP \
+  "appsrc name=feed format=time num-buffers=1 caps=video/x-raw,format=I420," \
+  "width=64,height=48,framerate=1/1 ! "
+#define DECODER SOURCE "theoraenc ! theoradec ! "
+#define WRONG_KERNEL "vkgdrupload ! " SAMPLES " ! vkgdrdownload"
+#define BYTES "rawvideoparse ! vkgdrupload ! cudafilter ! vkgdrdownload"
+
+/* The first error, which is the only one of this library, or if it is of
+ * another element, there is none of this library. */
+static const TestError one_error[] = {
+  { SOURCE WRONG_KERNEL, "kernel is for audio and bytes" },
+  { APP WRONG_KERNEL, "kernel is for audio and bytes" },
+  { DECODER WRONG_KERNEL, "kernel is for audio and bytes" },
+  { "audiotestsrc ! vkgdrupload ! cudafilter ! vkgdrdownload",
+      "copy works on video only" },
+  { APP "vkgdrupload ! vkgdrdownload ! cudafilter", UPLOAD },
+  { APP "vkgdrupload ! vkgdrdownload ! capsfilter caps=video/x-raw,width=32",
+      "does not accept these frames|videoconvert" },
+  { APP "vkgdrupload ! cudafilter ! vkgdrdownload ! video/x-raw,width=32",
+      "does not accept these frames|videoconvert" },
+  { SOURCE BYTES, "No valid frames found" },
+};
+
+static gboolean
+is_ours (GstMessage *message)
+{
+  GstElementFactory *factory =
+      gst_element_get_factory (GST_ELEMENT (GST_MESSAGE_SRC (message)));
+
+  return g_strcmp0 (
+             gst_plugin_feature_get_plugin_name (GST_PLUGIN_FEATURE (factory)),
+             "vkgdr")
+         == 0;
+}
+
+/* An appsrc sends its caps with its first buffer. */
+static void
+feed (GstElement *pipeline)
+{
+  g_autoptr (GstElement) source =
+      gst_bin_get_by_name (GST_BIN (pipeline), "feed");
+  g_autoptr (GstBuffer) buffer = gst_buffer_new_allocate (NULL, 4608, NULL);
+  GstFlowReturn flow;
+
+  if (source)
+    g_signal_emit_by_name (source, "push-buffer", buffer, &flow);
+}
+
+static void
+check_one_error (const TestError *row)
+{
+  g_autoptr (GstElement) pipeline =
+      test_launch ("%s ! fakesink", row->pipeline);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  GstClockTime patience = 20 * GST_SECOND;
+  guint n = 0, n_ours = 0, is_first_ours = 0;
+  GstMessage *message;
+
+  gst_pipeline_set_auto_flush_bus (GST_PIPELINE (pipeline), FALSE);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  feed (pipeline);
+  while ((message = gst_bus_timed_pop_filtered (
+              bus, patience, GST_MESSAGE_ERROR | GST_MESSAGE_EOS))) {
+    if (patience > 0
+        && (GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS
+            || GST_OBJECT_FLAG_IS_SET (
+                GST_MESSAGE_SRC (message), GST_ELEMENT_FLAG_SOURCE))) {
+      /* The source has ended the stream. */
+      gst_element_set_state (pipeline, GST_STATE_NULL);
+      patience = 0;
+    }
+    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
+      g_autoptr (GError) error = NULL;
+
+      gst_message_parse_error (message, &error, NULL);
+      if (n++ == 0) {
+        test_assert_contains (error->message, row->parts);
+        is_first_ours = is_ours (message);
+      }
+      n_ours += is_ours (message);
+    }
+    gst_message_unref (message);
+  }
+  fail_unless (n > 0 && n_ours == is_first_ours, "%s: %u errors, %u of vkgdr",
+      row->pipeline, n, n_ours);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+}
+
+TEST_ROWS (one_error, check_one_error)
+
+/* The caps change to some that kernels do not support. cudafilter says so,
+ * once.
+ */
 TEST (refused_caps)
 {
   g_autoptr (GstHarness) h =
@@ -150,7 +257,7 @@ TEST (refused_caps)
   gst_harness_set_src_caps_str (
       h, "video/x-raw,format=RGBA,width=64,height=48,framerate=1/1");
   gst_harness_push_event (h, gst_event_new_caps (tiles));
-  test_assert_message (bus, GST_MESSAGE_ERROR, "does not accept|NV12_4L4");
+  test_assert_message (bus, GST_MESSAGE_ERROR, "Kernels cannot|NV12_4L4");
   gst_harness_push_event (h, gst_event_new_caps (tiles));
   test_assert_no_message (bus, GST_MESSAGE_ERROR);
 }

@@ -32,7 +32,9 @@
 /* The last error of a pipeline, and the elements that have posted it. */
 typedef struct {
   gchar *text;
-  GPtrArray *names; /* of gchar *: the elements, the first one first */
+  gboolean is_about_caps;
+  GPtrArray *names;     /* of gchar *: the elements, the first one first */
+  guint32 state_cookie; /* of the pipeline: its state change */
 } LastError;
 
 static void
@@ -45,12 +47,20 @@ last_error_free (gpointer user_data)
   g_free (last);
 }
 
+static gboolean
+is_about_caps (const GError *error)
+{
+  return g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE);
+}
+
 static LastError *
-last_error_new (const gchar *text)
+last_error_new (const GError *error, guint32 state_cookie)
 {
   LastError *last = g_new0 (LastError, 1);
 
-  last->text = g_strdup (text);
+  last->text = g_strdup (error->message);
+  last->is_about_caps = is_about_caps (error);
+  last->state_cookie = state_cookie;
   last->names = g_ptr_array_new_with_free_func (g_free);
   return last;
 }
@@ -63,7 +73,7 @@ last_error_quark (void)
 
 /* Returns the pipeline of the element, or the outermost of its parents. The
  * caller owns it. */
-static GstObject *
+static GstElement *
 get_top (GstElement *element)
 {
   GstObject *top = gst_object_ref (GST_OBJECT (element)), *parent;
@@ -72,44 +82,58 @@ get_top (GstElement *element)
     gst_object_unref (top);
     top = parent;
   }
-  return top;
+  return GST_ELEMENT (top);
 }
 
-/* Must be called with the lock of @top held. Returns NULL if the last error has
- * another text. */
 static LastError *
-find_last_error_locked (GstObject *top, const gchar *text)
+get_last_error_locked (GstElement *top)
 {
-  LastError *last = g_object_get_qdata (G_OBJECT (top), last_error_quark ());
-
-  return last && g_str_equal (last->text, text) ? last : NULL;
+  return g_object_get_qdata (G_OBJECT (top), last_error_quark ());
 }
 
-/* Notes that @element posts an error with this text. Returns FALSE if it was
- * the last error of the pipeline, and the element has posted it already. Sets
+static gboolean
+has_posted (const LastError *last, const gchar *name)
+{
+  return g_ptr_array_find_with_equal_func (
+      last->names, name, g_str_equal, NULL);
+}
+
+/* Notes that the element @name of @top posts @error. Returns FALSE if that is
+ * not needed: it was the last error of the pipeline, and the element has posted
+ * it already; or the last error tells why the same caps were refused. Sets
  * *@other (transfer full) to the first element that has posted it, or NULL. */
 static gboolean
-note_error (GstElement *element, const gchar *text, gchar **other)
+note_error_locked (
+    GstElement *top, const gchar *name, const GError *error, gchar **other)
 {
-  GstObject *top = get_top (element);
-  gchar *name = gst_object_get_name (GST_OBJECT (element));
-  gboolean is_new;
-  LastError *last;
+  LastError *last = get_last_error_locked (top);
 
-  GST_OBJECT_LOCK (top);
-  last = find_last_error_locked (top, text);
-  if (!last) {
-    last = last_error_new (text);
+  *other = NULL;
+  if (last && g_str_equal (last->text, error->message)) {
+    if (has_posted (last, name))
+      return FALSE;
+    *other = g_strdup (g_ptr_array_index (last->names, 0));
+  } else if (last && last->is_about_caps && is_about_caps (error)
+             && !has_posted (last, name)) {
+    return FALSE;
+  } else {
+    last = last_error_new (error, top->state_cookie);
     g_object_set_qdata_full (
         G_OBJECT (top), last_error_quark (), last, last_error_free);
   }
-  is_new =
-      !g_ptr_array_find_with_equal_func (last->names, name, g_str_equal, NULL);
-  *other = is_new && last->names->len > 0
-               ? g_strdup (g_ptr_array_index (last->names, 0))
-               : NULL;
-  if (is_new)
-    g_ptr_array_add (last->names, g_steal_pointer (&name));
+  g_ptr_array_add (last->names, g_strdup (name));
+  return TRUE;
+}
+
+static gboolean
+note_error (GstElement *element, const GError *error, gchar **other)
+{
+  GstElement *top = get_top (element);
+  gchar *name = gst_object_get_name (GST_OBJECT (element));
+  gboolean is_new;
+
+  GST_OBJECT_LOCK (top);
+  is_new = note_error_locked (top, name, error, other);
   GST_OBJECT_UNLOCK (top);
   g_free (name);
   gst_object_unref (top);
@@ -120,11 +144,13 @@ note_error (GstElement *element, const gchar *text, gchar **other)
 static gboolean
 is_noted (GstElement *element, const gchar *text)
 {
-  GstObject *top = get_top (element);
+  GstElement *top = get_top (element);
+  const LastError *last;
   gboolean is_noted;
 
   GST_OBJECT_LOCK (top);
-  is_noted = find_last_error_locked (top, text) != NULL;
+  last = get_last_error_locked (top);
+  is_noted = last && g_str_equal (last->text, text);
   GST_OBJECT_UNLOCK (top);
   gst_object_unref (top);
   return is_noted;
@@ -146,7 +172,7 @@ is_noted (GstElement *element, const gchar *text)
 void
 gst_vkgdr_element_forget_error (GstElement *element)
 {
-  GstObject *top;
+  GstElement *top;
   LastError *last;
 
   g_return_if_fail (GST_IS_ELEMENT (element));
@@ -156,6 +182,28 @@ gst_vkgdr_element_forget_error (GstElement *element)
   last = g_object_steal_qdata (G_OBJECT (top), last_error_quark ());
   GST_OBJECT_UNLOCK (top);
   g_clear_pointer (&last, last_error_free);
+  gst_object_unref (top);
+}
+
+/* Called when the element starts. What another element has posted in this start
+ * of the pipeline stays. */
+static void
+forget_earlier_error (GstElement *element)
+{
+  GstElement *top = get_top (element);
+  gchar *name = gst_object_get_name (GST_OBJECT (element));
+  const LastError *last;
+  gboolean is_earlier;
+
+  GST_OBJECT_LOCK (top);
+  last = get_last_error_locked (top);
+  is_earlier =
+      last
+      && (last->state_cookie != top->state_cookie || has_posted (last, name));
+  GST_OBJECT_UNLOCK (top);
+  if (is_earlier)
+    gst_vkgdr_element_forget_error (element);
+  g_free (name);
   gst_object_unref (top);
 }
 
@@ -220,7 +268,7 @@ gst_vkgdr_element_ensure_context (
   g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
   g_return_val_if_fail (context != NULL, FALSE);
 
-  gst_vkgdr_element_forget_error (element);
+  forget_earlier_error (element);
   /* A query, a message or another thread may set a context in the meantime. The
    * first one is used, if it belongs to the device. */
   do {
@@ -396,8 +444,10 @@ get_gst_error (const GError *error, GQuark *domain, gint *code)
  * If the kernel of another element has failed, that element posts its error
  * first. If another element has posted the last error of the pipeline, and it
  * has the same text, the message names that element: if the device fails, all
- * elements get the same error. An element does not repeat the last error, until
- * an element of the pipeline starts or is flushed.
+ * elements get the same error. An element does not repeat the last error, and
+ * if caps are refused (%GST_STREAM_ERROR_WRONG_TYPE), only one element says
+ * why, until the pipeline or the element starts again, or an element is
+ * flushed.
  *
  * Thread-safe.
  *
@@ -414,7 +464,7 @@ gst_vkgdr_element_post_error (GstElement *element, const GError *error)
   g_return_if_fail (error != NULL);
 
   gst_vkgdr_launch_check_all ();
-  if (!note_error (element, error->message, &other)) {
+  if (!note_error (element, error, &other)) {
     GST_DEBUG_OBJECT (element, "repeated error: %s", error->message);
     return;
   }
