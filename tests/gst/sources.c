@@ -188,6 +188,27 @@ TEST (files_are_refused)
   fail_unless (gst_vkgdr_file_read ("/proc/self/stat", 4, NULL) == NULL);
 }
 
+/* Headers are listed once, in the order in which a reader of the source meets
+ * them. Those that include each other do no harm. */
+TEST (include_files_are_listed_once)
+{
+  g_autofree gchar *source = folder_write ("a.cu",
+      "#include \"a.h\"\n#include \"b/b.h\"\n#if 0\n#include \"c.h\"\n#endif\n"
+      "#include \"a.h\"\n#include \"missing.h\"\n__global__ void k () {}\n");
+  g_autofree gchar *a = folder_write ("a.h", "#include \"c.h\"\n");
+  g_autofree gchar *b = folder_write ("b/b.h", "#include <a.h>\n");
+  g_autofree gchar *c = folder_write ("c.h", "#include \"a.h\"\n");
+  g_auto (GStrv) files = NULL;
+  g_autofree gchar *found = NULL, *expected = NULL;
+  GError *error = NULL;
+
+  files = gst_vkgdr_kernel_list_include_files (source, NULL, &error);
+  g_assert_no_error (error);
+  found = g_strjoinv ("\n", files);
+  expected = g_strjoin ("\n", a, b, c, NULL);
+  fail_unless_equals_string (found, expected);
+}
+
 /* --- options ------------------------------------------------------------- */
 
 /* Returns the words for NVRTC, and the folders of includes behind "|". If the
