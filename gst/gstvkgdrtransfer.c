@@ -16,7 +16,6 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_transfer_debug);
 
 typedef struct {
   gboolean is_video;
-  gboolean makes_caps;        /* those that are being set are not upstream's */
   gboolean to_cuda;           /* the output needs GstCudaMemory */
   GstMiniObject *cuda_stream; /* downstream's GstCudaStream, or NULL */
   GstVideoInfo info;
@@ -245,34 +244,56 @@ get_remedy (GstBaseTransform *trans, GstCaps *caps)
   return "does not accept this stream";
 }
 
-/* If downstream refuses the caps, the base class does not send them. The
- * source's own error is only "not-negotiated". The next element may know the
- * reason, and post it when the caps arrive. Otherwise this element does. */
+/* The next element may know why it refuses @caps, and post it when they arrive.
+ */
 static void
-explain_refused_caps (GstBaseTransform *trans, GstCaps *caps)
+send_refused_caps (GstBaseTransform *trans, GstCaps *caps)
+{
+  GstPad *peer = gst_pad_get_peer (trans->srcpad);
+
+  if (peer && !gst_pad_query_accept_caps (peer, caps))
+    gst_pad_send_event (peer, gst_event_new_caps (caps));
+  gst_clear_object (&peer);
+}
+
+/* Returns the output for @caps if downstream accepts none, otherwise NULL. */
+static GstCaps *
+get_refused (GstBaseTransform *trans, GstCaps *caps)
 {
   GstCaps *possible =
       gst_vkgdr_transfer_transform_caps (trans, GST_PAD_SINK, caps, NULL);
   GstCaps *accepted = gst_pad_peer_query_caps (trans->srcpad, possible);
 
-  if (!gst_caps_is_empty (possible) && gst_caps_is_empty (accepted)) {
-    gchar *text = gst_caps_to_string (caps);
-
-    possible = gst_caps_truncate (possible);
-    gst_pad_push_event (trans->srcpad, gst_event_new_caps (possible));
-    gst_vkgdr_base_transform_post_error (GST_VKGDR_BASE_TRANSFORM (trans),
-        g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE,
-            "The next element %s. The caps are %s.", get_remedy (trans, caps),
-            text));
-    g_free (text);
-  }
+  if (gst_caps_is_empty (possible) || !gst_caps_is_empty (accepted))
+    gst_clear_caps (&possible);
   gst_caps_unref (accepted);
-  gst_caps_unref (possible);
+  return possible ? gst_caps_truncate (possible) : NULL;
+}
+
+/* If downstream refuses the caps, the base class does not send them. The
+ * source's own error is only "not-negotiated". */
+static void
+explain_refused_caps (GstBaseTransform *trans, GstCaps *caps)
+{
+  GstCaps *refused = get_refused (trans, caps);
+  gchar *text;
+
+  if (!refused)
+    return;
+  send_refused_caps (trans, refused);
+  text = gst_caps_to_string (caps);
+  gst_vkgdr_base_transform_post_error (GST_VKGDR_BASE_TRANSFORM (trans),
+      g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE,
+          "The next element %s. The caps are %s.", get_remedy (trans, caps),
+          text));
+  g_free (text);
+  gst_caps_unref (refused);
 }
 
 /* A stream without caps, such as filesrc's, consists of bytes. It gets caps
  * that say so, because the memory type is a feature of the caps. If downstream
- * refuses them, this is an error only when bytes come. */
+ * refuses them, this is an error only when bytes come: some elements send their
+ * caps after the segment, and some streams end without a buffer. */
 static GstCaps *
 new_caps_of_bytes (void)
 {
@@ -282,29 +303,26 @@ new_caps_of_bytes (void)
 static void
 set_caps_of_bytes (GstBaseTransform *trans)
 {
-  GstVkgdrTransferPrivate *priv =
-      gst_vkgdr_transfer_get_instance_private (GST_VKGDR_TRANSFER (trans));
   GstCaps *bytes = new_caps_of_bytes ();
+  GstCaps *refused = get_refused (trans, bytes);
 
-  priv->makes_caps = TRUE;
-  if (!gst_pad_send_event (trans->sinkpad, gst_event_new_caps (bytes)))
-    GST_DEBUG_OBJECT (trans, "failed to set caps on a stream without caps");
-  priv->makes_caps = FALSE;
+  if (!refused
+      && !gst_pad_send_event (trans->sinkpad, gst_event_new_caps (bytes)))
+    GST_WARNING_OBJECT (trans, "failed to set caps on a stream without caps");
+  gst_clear_caps (&refused);
   gst_caps_unref (bytes);
 }
 
 static gboolean
 gst_vkgdr_transfer_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
-  GstVkgdrTransferPrivate *priv =
-      gst_vkgdr_transfer_get_instance_private (GST_VKGDR_TRANSFER (trans));
   GstCaps *caps = NULL;
   gboolean ok;
 
   if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT
       && !gst_pad_has_current_caps (trans->sinkpad))
     set_caps_of_bytes (trans);
-  if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS && !priv->makes_caps) {
+  if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
     gst_event_parse_caps (event, &caps);
     gst_caps_ref (caps);
   }
@@ -319,17 +337,16 @@ static GstFlowReturn
 gst_vkgdr_transfer_submit_input_buffer (
     GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
 {
-  GstFlowReturn result = GST_BASE_TRANSFORM_CLASS (parent_class)
-                             ->submit_input_buffer (trans, is_discont, input);
+  GstCaps *bytes;
 
-  if (result == GST_FLOW_NOT_NEGOTIATED
-      && !gst_pad_has_current_caps (trans->sinkpad)) {
-    GstCaps *bytes = new_caps_of_bytes ();
-
-    explain_refused_caps (trans, bytes);
-    gst_caps_unref (bytes);
-  }
-  return result;
+  if (gst_pad_has_current_caps (trans->sinkpad))
+    return GST_BASE_TRANSFORM_CLASS (parent_class)
+        ->submit_input_buffer (trans, is_discont, input);
+  bytes = new_caps_of_bytes ();
+  explain_refused_caps (trans, bytes);
+  gst_caps_unref (bytes);
+  gst_buffer_unref (input);
+  return GST_FLOW_NOT_NEGOTIATED;
 }
 
 static gboolean

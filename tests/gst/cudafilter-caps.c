@@ -174,6 +174,9 @@ static const TestError one_error[] = {
   { APP "vkgdrupload ! cudafilter ! vkgdrdownload ! video/x-raw,width=32",
       "does not accept these frames|videoconvert" },
   { SOURCE BYTES, "No valid frames found" },
+  { "fakesrc num-buffers=2 ! vkgdrupload ! cudafilter", "works on video only" },
+  { "fakesrc num-buffers=2 ! vkgdrupload ! vkgdrdownload ! video/x-raw",
+      "does not accept this stream|octet" },
 };
 
 static gboolean
