@@ -201,6 +201,17 @@ get_running_time (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame)
       &self->segment, GST_FORMAT_TIME, frame->pts);
 }
 
+/* Returns a + b, or the nearest number: a server may send any times. */
+static GstClockTimeDiff
+add_times (GstClockTimeDiff a, GstClockTimeDiff b)
+{
+  GstClockTimeDiff sum;
+
+  if (!__builtin_add_overflow (a, b, &sum))
+    return MAX (sum, -G_MAXINT64);
+  return b < 0 ? -G_MAXINT64 : G_MAXINT64;
+}
+
 /* Sets @shift to the running time of this pipeline when that of the server's
  * pipeline is 0. Returns FALSE if it is not known. */
 static gboolean
@@ -212,9 +223,9 @@ get_clock_shift (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame,
       clock && frame->time >= 0 && GST_CLOCK_TIME_IS_VALID (running_time);
 
   if (is_known)
-    *shift = frame->time - (GstClockTimeDiff) running_time
-             - gst_vkgdr_ipc_monotonic (
-                 clock, gst_element_get_base_time (GST_ELEMENT (self)));
+    *shift = add_times (frame->time - (GstClockTimeDiff) running_time,
+        -gst_vkgdr_ipc_monotonic (
+            clock, gst_element_get_base_time (GST_ELEMENT (self))));
   gst_clear_object (&clock);
   return is_known;
 }
@@ -248,7 +259,7 @@ get_shift (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame,
       frame->time - (GstClockTimeDiff) gst_util_get_timestamp ();
 
   get_clock_shift (self, frame, running_time, &shift);
-  age = -((GstClockTimeDiff) running_time + shift);
+  age = -add_times ((GstClockTimeDiff) running_time, shift);
   self->follows_clock =
       age <= limit
       && (frame->time >= 0 ? early <= EARLINESS : -age <= EARLINESS);
@@ -265,7 +276,7 @@ follow_bases (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame)
 
   if (self->follows_clock
       && get_clock_shift (self, frame, get_running_time (self, frame), &shift)
-      && ABS (shift - gst_pad_get_offset (pad)) >= MIN_CHANGE)
+      && ABS (add_times (shift, -gst_pad_get_offset (pad))) >= MIN_CHANGE)
     gst_pad_set_offset (pad, shift);
 }
 
@@ -284,17 +295,31 @@ apply_segment (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame)
   self->needs_offset = FALSE;
 }
 
+/* Whether the frame's running time is a number that can be added to others. */
+static gboolean
+check_running_time (
+    GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame, GError **error)
+{
+  const GstSegment *segment = &self->segment;
+
+  return segment->format != GST_FORMAT_TIME
+         || !GST_CLOCK_TIME_IS_VALID (frame->pts)
+         || (gdouble) frame->pts / segment->rate + (gdouble) segment->base
+                < (gdouble) G_MAXINT64
+         || set_invalid (error, "a timestamp");
+}
+
 /* Whether a sink behind this element may wait for the frame: it is not due
  * years later. The times of a stream that does not follow a clock begin at 0.
  */
 static gboolean
-check_time (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame, GError **error)
+check_wait (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame, GError **error)
 {
   GstClockTime running_time = get_running_time (self, frame);
   GstClockTimeDiff shift = gst_pad_get_offset (GST_BASE_SRC_PAD (self));
 
   return !GST_CLOCK_TIME_IS_VALID (running_time)
-         || (GstClockTimeDiff) running_time + shift
+         || add_times ((GstClockTimeDiff) running_time, shift)
                 < (GstClockTimeDiff) MAX_WAIT
          || set_invalid (error, "a timestamp that is years ahead");
 }
@@ -493,10 +518,12 @@ apply_changes (
     return GST_FLOW_ERROR;
   flow = push_caps (self);
   if (frame) {
+    if (!check_running_time (self, frame, error))
+      return GST_FLOW_ERROR;
     follow_bases (self, frame);
     if (self->needs_offset)
       apply_segment (self, frame);
-    if (!check_time (self, frame, error))
+    if (!check_wait (self, frame, error))
       return GST_FLOW_ERROR;
   }
   if (!read_tags (self, GST_TAG_SCOPE_STREAM, error)

@@ -382,7 +382,7 @@ gst_vkgdr_ipc_segment_write (const GstSegment *segment)
 static gboolean
 are_valid_rates (const GstSegment *segment)
 {
-  return segment->rate > 0 && segment->rate < 1e6
+  return segment->rate > 1e-6 && segment->rate < 1e6
          && segment->applied_rate > -1e6 && segment->applied_rate < 1e6
          && segment->applied_rate != 0.0;
 }

@@ -138,6 +138,7 @@ typedef struct {
   vkgdr_frame_format format;
   GBytes *states[VKGDR_FRAMES_N_STATES]; /* NULL: good ones, or none */
   vkgdr_server_frame frame;
+  guint64 jump; /* the second frame is so much later, if this is not 0 */
 } Session;
 
 static Session
@@ -171,9 +172,9 @@ send_states (vkgdr_server *server, const Session *session)
           g_bytes_get_size (session->states[i])));
 }
 
-/* Sends a frame. Its memory is that of a buffer of this process. The client
- * must end with an error that says this, or with EOS if it is NULL. GStreamer
- * must not log criticals. */
+/* Sends a frame, or two. Their memory is that of a buffer of this process. The
+ * client must end with an error that says this, or with EOS if it is NULL.
+ * GStreamer must not log criticals. */
 static void
 play (Session *session, const gchar *expected)
 {
@@ -199,6 +200,10 @@ play (Session *session, const gchar *expected)
   session->frame.ranges[0] = (vkgdr_server_range){ export, offset, SIZE };
   fail_unless_equals_int (
       vkgdr_server_send (server, &session->frame), VKGDR_SERVER_SENT);
+  session->frame.pts += session->jump;
+  if (session->jump > 0)
+    fail_unless_equals_int (
+        vkgdr_server_send (server, &session->frame), VKGDR_SERVER_SENT);
   vkgdr_server_close (server);
   error = test_play_result (client);
   fail_unless ((error != NULL) == (expected != NULL), "%s",
@@ -295,6 +300,8 @@ static const struct {
   { { 3, 0, 1, 1, 0, 0, NONE, NONE, 0, NONE }, "a segment" },
   { { 3, 0, 1, 1, 0, 0, 0, G_MAXUINT64 - 1, 0, NONE }, "a segment" },
   { { 3, 0, 1, 1, NONE, 0, 0, NONE, 0, NONE }, "a segment" },
+  { { 3, 0, 1e-300, 1, 0, 0, 0, NONE, 0, NONE }, "a segment" },
+  { { 3, 0, 1, 1, G_MAXINT64 / 2, 0, 0, NONE, 0, NONE } },
 };
 
 TEST_LOOP (segments, G_N_ELEMENTS (segments))
@@ -307,20 +314,28 @@ TEST_LOOP (segments, G_N_ELEMENTS (segments))
   g_bytes_unref (session.states[VKGDR_FRAMES_SEGMENT]);
 }
 
-/* Times. A stream may begin at any time, if it does not follow a clock. */
+/* Times. A stream may begin at any time, if it does not follow a clock. A sink
+ * would wait for a frame that is much later than the frame before. */
 static const struct {
-  guint64 pts;
+  guint64 pts, jump;
   gint64 time;
   guint64 latency;
   const gchar *error;
 } times[] = {
-  { 0, -1, 0 },
-  { 60 * YEAR, -1, 0 },
-  { 60 * YEAR, G_MAXINT64, 0 },
-  { NONE, -1, NONE, "a latency" },
-  { NONE, -1, G_MAXINT64, "a latency" },
-  { NONE - 1, -1, 0, "a frame" },
-  { 0, -2, 0, "a frame" },
+  { 0, 0, -1, 0 },
+  { 60 * YEAR, 0, -1, 0 },
+  { 60 * YEAR, 0, G_MAXINT64, 0 },
+  { G_MAXINT64 / 4 * 3, 0, 0, 0 },
+  { G_MAXINT64 / 4 * 3, 0, G_MAXINT64, 0 },
+  { G_MAXINT64, 0, -1, 0, "a timestamp" },
+  { 60 * YEAR, 10 * GST_MSECOND, -1, 0 },
+  { NONE, 0, -1, NONE, "a latency" },
+  { NONE, 0, -1, G_MAXINT64, "a latency" },
+  { NONE - 1, 0, -1, 0, "a frame" },
+  { 0, 0, -2, 0, "a frame" },
+  { 0, 2 * YEAR, -1, 0, "a timestamp that is years ahead" },
+  { 60 * YEAR, 2 * YEAR, -1, 0, "a timestamp that is years ahead" },
+  { 0, G_MAXINT64, 0, 0, "a timestamp" },
 };
 
 TEST_LOOP (times, G_N_ELEMENTS (times))
@@ -329,6 +344,7 @@ TEST_LOOP (times, G_N_ELEMENTS (times))
 
   session.frame.pts = times[__i__].pts;
   session.frame.time = times[__i__].time;
+  session.jump = times[__i__].jump;
   session.states[VKGDR_FRAMES_LATENCY] =
       g_bytes_new_static (&times[__i__].latency, sizeof (guint64));
   play (&session, times[__i__].error);
