@@ -152,6 +152,16 @@ TEST_LOOP (dropped, G_N_ELEMENTS (elements))
     play (&wrong[i], elements[__i__], 1, "dropped");
 }
 
+/* alphacolor changes the order of the components in place, and leaves the
+ * GstVideoMeta as it was. */
+static const Wrong other_order = { "RGBA", -1, GST_VIDEO_FORMAT_ABGR, WIDTH,
+  HEIGHT, 0, -1 };
+
+TEST_LOOP (other_order, G_N_ELEMENTS (elements))
+{
+  play (&other_order, elements[__i__], 0, "dropped");
+}
+
 /* vkgdrupload packs what no kernel can read. Elements with kernels say so. */
 TEST_LOOP (unreadable, G_N_ELEMENTS (elements))
 {

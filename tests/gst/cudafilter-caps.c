@@ -204,23 +204,36 @@ feed (GstElement *pipeline)
     g_signal_emit_by_name (source, "push-buffer", buffer, &flow);
 }
 
+/* A sink that does not get to PLAYING posts no EOS. */
+static GstPadProbeReturn
+post_end (GstPad *pad, GstPadProbeInfo *info, gpointer pipeline)
+{
+  if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_EOS)
+    gst_element_post_message (
+        pipeline, gst_message_new_application (
+                      NULL, gst_structure_new_empty ("end-of-stream")));
+  return GST_PAD_PROBE_OK;
+}
+
 static void
 check_one_error (const TestError *row)
 {
   g_autoptr (GstElement) pipeline =
-      test_launch ("%s ! fakesink", row->pipeline);
+      test_launch ("%s ! fakesink name=sink", row->pipeline);
   g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   GstClockTime patience = 20 * GST_SECOND;
   guint n = 0, n_ours = 0, is_first_ours = 0;
   GstMessage *message;
 
   gst_pipeline_set_auto_flush_bus (GST_PIPELINE (pipeline), FALSE);
+  test_add_probe (pipeline, "sink", "sink", GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+      post_end, pipeline);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   feed (pipeline);
   while ((message = gst_bus_timed_pop_filtered (
-              bus, patience, GST_MESSAGE_ERROR | GST_MESSAGE_EOS))) {
+              bus, patience, GST_MESSAGE_ERROR | GST_MESSAGE_APPLICATION))) {
     if (patience > 0
-        && (GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS
+        && (GST_MESSAGE_TYPE (message) == GST_MESSAGE_APPLICATION
             || GST_OBJECT_FLAG_IS_SET (
                 GST_MESSAGE_SRC (message), GST_ELEMENT_FLAG_SOURCE))) {
       /* The source has ended the stream. */

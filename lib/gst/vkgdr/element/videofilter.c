@@ -150,8 +150,11 @@ map (GstVideoFrame *frame, const GstVideoInfo *info, GstBuffer *buffer,
     GstMapFlags flags, GError **error)
 {
   if (gst_video_frame_map (frame, info, buffer,
-          flags | (GstMapFlags) GST_VIDEO_FRAME_MAP_FLAG_NO_REF))
+          flags | (GstMapFlags) GST_VIDEO_FRAME_MAP_FLAG_NO_REF)) {
+    /* GStreamer takes that of the GstVideoMeta. */
+    frame->info.finfo = info->finfo;
     return TRUE;
+  }
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
       "A frame of %" G_GSIZE_FORMAT " bytes cannot be mapped as %s of %dx%d",
       gst_buffer_get_size (buffer), GST_VIDEO_INFO_NAME (info),

@@ -188,6 +188,43 @@ check_plane (GstBuffer *buffer, const GstVideoMeta *meta,
   return n == 1;
 }
 
+/* Whether both are formats of one plane, whose pixels differ only in the order
+ * of their components. The caps have the right order: alphacolor changes it,
+ * and leaves the GstVideoMeta as it was. */
+static gboolean
+has_same_pixels (const GstVideoFormatInfo *one, const GstVideoFormatInfo *other)
+{
+  guint c, n = MAX (GST_VIDEO_FORMAT_INFO_N_COMPONENTS (one),
+               GST_VIDEO_FORMAT_INFO_N_COMPONENTS (other));
+
+  for (c = 0; c < n; c++)
+    if (GST_VIDEO_FORMAT_INFO_PLANE (one, c) != 0
+        || GST_VIDEO_FORMAT_INFO_PLANE (other, c) != 0
+        || GST_VIDEO_FORMAT_INFO_W_SUB (one, c) > 0
+        || GST_VIDEO_FORMAT_INFO_W_SUB (other, c) > 0)
+      return FALSE;
+  return GST_VIDEO_FORMAT_INFO_N_PLANES (one) == 1
+         && GST_VIDEO_FORMAT_INFO_N_PLANES (other) == 1
+         && GST_VIDEO_FORMAT_INFO_PSTRIDE (one, 0) > 0
+         && GST_VIDEO_FORMAT_INFO_PSTRIDE (one, 0)
+                == GST_VIDEO_FORMAT_INFO_PSTRIDE (other, 0);
+}
+
+static gboolean
+is_format_of (GstVideoFormat format, const GstVideoInfo *info)
+{
+  const GstVideoFormat *known;
+  guint i, n;
+
+  if (format == GST_VIDEO_INFO_FORMAT (info))
+    return TRUE;
+  known = gst_video_formats_raw (&n);
+  for (i = 0; i < n; i++)
+    if (known[i] == format)
+      return has_same_pixels (gst_video_format_get_info (format), info->finfo);
+  return FALSE;
+}
+
 /* The picture may be larger than that of the caps, because decoders keep the
  * coded size. Its upper left part is used. Views after the first one may have
  * any size. */
@@ -195,7 +232,7 @@ static gboolean
 is_meta_of (
     const GstVideoMeta *meta, const GstVideoInfo *info, gboolean is_view)
 {
-  if (meta->format != GST_VIDEO_INFO_FORMAT (info)
+  if (!is_format_of (meta->format, info)
       || meta->n_planes != GST_VIDEO_INFO_N_PLANES (info))
     return FALSE;
   if (is_view)
@@ -204,7 +241,7 @@ is_meta_of (
          && meta->height >= (guint) GST_VIDEO_INFO_HEIGHT (info);
 }
 
-/* Sets @layout to the default layout of the picture that @meta describes. */
+/* Sets @layout to the default layout of a picture of the size of @meta. */
 static gboolean
 get_layout (
     const GstVideoMeta *meta, const GstVideoInfo *info, GstVideoInfo *layout)
@@ -214,8 +251,9 @@ get_layout (
     *layout = *info;
     return TRUE;
   }
-  return gst_video_info_set_interlaced_format (layout, meta->format,
-      GST_VIDEO_INFO_INTERLACE_MODE (info), meta->width, meta->height);
+  return gst_video_info_set_interlaced_format (layout,
+      GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INFO_INTERLACE_MODE (info),
+      meta->width, meta->height);
 }
 
 static inline gboolean
@@ -293,9 +331,10 @@ check_size (GstBuffer *buffer, const GstVideoInfo *info, GError **error)
  *
  * Compares a frame with its caps, before its #GstVideoMeta is used for
  * anything. Every #GstVideoMeta of @buffer must have the format and the number
- * of planes of @info. The picture of the first view must not be smaller than
- * that of @info. All bytes of a plane that elements read must be in one memory
- * of @buffer, and the rows of a plane must not overlap. Strides may be
+ * of planes of @info; only the order of the components in a pixel may differ,
+ * and that of @info counts. The picture of the first view must not be smaller
+ * than that of @info. All bytes of a plane that elements read must be in one
+ * memory of @buffer, and the rows of a plane must not overlap. Strides may be
  * negative. Without a #GstVideoMeta, @buffer must have the size of @info. If
  * the picture is larger than that of the caps, its upper left part is to be
  * used, as gst_video_frame_map() does.
