@@ -4,6 +4,7 @@
  */
 
 #include "cudafilter/geometry.h"
+#include "gstvkgdrnavigation.h"
 
 void
 gst_cuda_geometry_init (GstCudaGeometry *self, const GstVideoInfo *in,
@@ -73,8 +74,9 @@ gst_cuda_geometry_move_meta (const GstCudaGeometry *self, GstBuffer *outbuf,
 /* A row has one factor that is not 0, because pictures are turned by multiples
  * of 90 degrees. */
 static void
-move_back (const GstCudaGeometry *self, gdouble *x, gdouble *y)
+move_back (gconstpointer data, gdouble *x, gdouble *y)
 {
+  const GstCudaGeometry *self = data;
   const gdouble out[] = { *x, *y };
   gdouble in[2];
   guint i;
@@ -91,16 +93,5 @@ move_back (const GstCudaGeometry *self, gdouble *x, gdouble *y)
 GstEvent *
 gst_cuda_geometry_move_event (const GstCudaGeometry *self, GstEvent *event)
 {
-  const GstStructure *structure = gst_event_get_structure (event);
-  gdouble x, y;
-
-  if (GST_EVENT_TYPE (event) != GST_EVENT_NAVIGATION || !structure
-      || !gst_structure_get (structure, "pointer_x", G_TYPE_DOUBLE, &x,
-          "pointer_y", G_TYPE_DOUBLE, &y, NULL))
-    return event;
-  move_back (self, &x, &y);
-  event = gst_event_make_writable (event);
-  gst_structure_set (gst_event_writable_structure (event), "pointer_x",
-      G_TYPE_DOUBLE, x, "pointer_y", G_TYPE_DOUBLE, y, NULL);
-  return event;
+  return gst_vkgdr_navigation_move (event, move_back, self);
 }

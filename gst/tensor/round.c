@@ -227,8 +227,8 @@ finish_batch (Round *round)
 }
 
 static gboolean
-add_region (Round *round, const GstVkgdrTensorPicture *picture,
-    GstVkgdrTensorFrame *frame)
+add_region (Round *round, GstVkgdrTensorPad *pad,
+    const GstVkgdrTensorPicture *picture, GstVkgdrTensorFrame *frame)
 {
   GstVkgdrTensor *self = round->self;
 
@@ -239,6 +239,9 @@ add_region (Round *round, const GstVkgdrTensorPicture *picture,
       || !gst_tensor_batch_add (
           self->batch, picture->buffer, &picture->info, frame, &round->error))
     return FALSE;
+  GST_OBJECT_LOCK (pad);
+  pad->place = frame->transform;
+  GST_OBJECT_UNLOCK (pad);
   return !gst_tensor_batch_is_full (self->batch) || finish_batch (round);
 }
 
@@ -262,13 +265,13 @@ add_picture (Round *round, GstVkgdrTensorPad *pad,
   GST_OBJECT_UNLOCK (self);
   describe_picture (pad, picture, is_repeated, &frame);
   if (region == GST_VKGDR_TENSOR_REGION_FRAME)
-    return add_region (round, picture, &frame);
+    return add_region (round, pad, picture, &frame);
   regions = g_array_new (FALSE, FALSE, sizeof (GstTensorRegion));
   append_regions (picture->buffer, regions);
   gst_tensor_append_objects (picture->buffer, regions);
   for (i = 0; ok && i < regions->len; i++)
     if (set_roi (type, &g_array_index (regions, GstTensorRegion, i), &frame))
-      ok = add_region (round, picture, &frame);
+      ok = add_region (round, pad, picture, &frame);
   g_array_unref (regions);
   return ok;
 }

@@ -52,6 +52,7 @@
  */
 
 #include "gstvkgdrelements.h"
+#include "gstvkgdrnavigation.h"
 #include "tensor/tensor.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_tensor_debug);
@@ -111,6 +112,45 @@ gst_vkgdr_tensor_src_query (GstAggregator *aggregator, GstQuery *query)
 {
   return answer_context_query (aggregator, query)
          || GST_AGGREGATOR_CLASS (parent_class)->src_query (aggregator, query);
+}
+
+/* --- events -------------------------------------------------------------- */
+
+static void
+move_place (gconstpointer data, gdouble *x, gdouble *y)
+{
+  const GstVkgdrTensorTransform *place = data;
+
+  *x = *x * place->scale_x + place->offset_x;
+  *y = *y * place->scale_y + place->offset_y;
+}
+
+static gboolean
+send_navigation (GstElement *element, GstPad *sink, gpointer event)
+{
+  GstVkgdrTensorPad *pad = GST_VKGDR_TENSOR_PAD (sink);
+  GstEvent *moved = gst_event_ref (event);
+  GstVkgdrTensorTransform place;
+
+  GST_OBJECT_LOCK (pad);
+  place = pad->place;
+  GST_OBJECT_UNLOCK (pad);
+  if (place.scale_x > 0)
+    moved = gst_vkgdr_navigation_move (moved, move_place, &place);
+  gst_pad_push_event (sink, moved);
+  return TRUE;
+}
+
+/* A point of the tensor is another point in the frames of each pad. */
+static gboolean
+gst_vkgdr_tensor_src_event (GstAggregator *aggregator, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) != GST_EVENT_NAVIGATION)
+    return GST_AGGREGATOR_CLASS (parent_class)->src_event (aggregator, event);
+  gst_element_foreach_sink_pad (
+      GST_ELEMENT (aggregator), send_navigation, event);
+  gst_event_unref (event);
+  return TRUE;
 }
 
 /* --- start and stop ------------------------------------------------------ */
@@ -292,6 +332,7 @@ gst_vkgdr_tensor_class_init (GstVkgdrTensorClass *klass)
   aggregator_class->stop = gst_vkgdr_tensor_stop;
   aggregator_class->sink_query = gst_vkgdr_tensor_sink_query;
   aggregator_class->src_query = gst_vkgdr_tensor_src_query;
+  aggregator_class->src_event = gst_vkgdr_tensor_src_event;
   gst_vkgdr_tensor_init_negotiation (aggregator_class);
   gst_vkgdr_tensor_init_rounds (aggregator_class);
 }

@@ -47,6 +47,9 @@ struct _GstVkgdrTensorPad {
   gboolean has_info;
   GstVideoInfo info;          /* of the next frame */
   GstVkgdrTensorPicture last; /* of the last round; under the object lock */
+  /* Where the tensor's picture is in the pad's frames, or zeros before the
+   * first one; under the object lock. */
+  GstVkgdrTensorTransform place;
 };
 
 /* Sets @picture, with a reference to its buffer. Returns FALSE if there is no

@@ -482,6 +482,8 @@ static const struct {
   { FLIP ("7"), 44, 38 },
   { CROP ("left=30 top=10 ! cudafilter kernel=invert"), 40, 30 },
   { "videoscale ! video/x-raw,width=32,height=96 ! vkgdrupload", 20, 10 },
+  { "vkgdrtensor width=32 height=96 resize=stretch", 20, 10 },
+  { "vkgdrtensor width=64 height=64 resize=letterbox", 10, 12 },
 };
 
 /* What a user points at is the same place for the elements before. */
