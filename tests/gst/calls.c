@@ -130,3 +130,27 @@ TEST (busy_buffers_are_queried_once)
   test_gate_set (TRUE);
   test_pool_free (pool);
 }
+
+/* The first query of an event after it was reached takes as long as half a
+ * launch, too. All frames before one that is known to be reached need none. */
+TEST (reached_frames_are_not_queried)
+{
+  GstBufferPool *pool = test_pool_new (CAPS, 64 * 64 * 4, BUSY, 0);
+  g_autoptr (GstHarness) h = test_harness_parse (lines[0].launch);
+  GstBuffer *frames[BUSY];
+  gulong n_queries;
+  guint i;
+
+  gst_harness_set_src_caps_str (h, CAPS);
+  for (i = 0; i < BUSY; i++)
+    frames[i] = gst_harness_push_and_pull (h, test_pool_acquire (pool));
+  test_pool_free (pool);
+  fail_unless (gst_vkgdr_context_synchronize (test_context, NULL));
+  n_queries = test_count_calls ("cuEventQuery");
+  for (i = 0; i < BUSY; i++) {
+    fail_unless (
+        gst_vkgdr_memory_is_idle (gst_buffer_peek_memory (frames[i], 0)));
+    gst_buffer_unref (frames[i]);
+  }
+  fail_unless (test_count_calls ("cuEventQuery") - n_queries <= 2);
+}

@@ -15,11 +15,18 @@ G_DEFINE_BOXED_TYPE (
 /* --- recording ------------------------------------------------------------
  */
 
+static gsize
+count (void)
+{
+  static gsize n = 0; /* atomic */
+
+  return g_atomic_pointer_add (&n, 1);
+}
+
 /* @stream: (nullable) */
 static GstVkgdrFence *
 fence_new (GstVkgdrContext *context, GstVkgdrStream *stream)
 {
-  static gsize n_fences = 0; /* in the process so far; atomic */
   GstVkgdrFence *fence = g_atomic_rc_box_new0 (GstVkgdrFence);
 
   fence->context = context;
@@ -29,7 +36,7 @@ fence_new (GstVkgdrContext *context, GstVkgdrStream *stream)
     gst_object_ref (context);
   fence->result = CUDA_ERROR_NOT_READY;
   fence->what = "cuEventQuery";
-  fence->serial = g_atomic_pointer_add (&n_fences, 1);
+  fence->serial = count ();
   return fence;
 }
 
@@ -51,6 +58,7 @@ record (GstVkgdrFence *fence, CUstream handle, gboolean on_all, GError **error)
     result = cuda->cuEventRecord (event, handle);
   if (gst_vkgdr_context_check (fence->context, result,
           on_all ? "cuCtxRecordEvent" : "cuEventRecord", error)) {
+    fence->recorded = count ();
     g_atomic_pointer_set (&fence->event, event);
     return TRUE;
   }
@@ -222,8 +230,37 @@ gboolean
 gst_vkgdr_fence_is_behind (GstVkgdrFence *fence, GstVkgdrFence *earlier)
 {
   return fence->stream && fence->stream == earlier->stream
-         && fence->serial >= earlier->serial
+         && g_atomic_pointer_get (&earlier->event)
+         && earlier->recorded < fence->serial
          && get_known_state (fence) == GST_VKGDR_FENCE_PENDING;
+}
+
+static void
+set_result (GstVkgdrFence *fence, CUresult result)
+{
+  g_atomic_int_compare_and_exchange (
+      &fence->result, CUDA_ERROR_NOT_READY, (gint) result);
+}
+
+/* Whether a later fence of the stream is known to be reached. */
+static gboolean
+is_covered (GstVkgdrFence *fence)
+{
+  return fence->stream && g_atomic_pointer_get (&fence->event)
+         && fence->recorded < GPOINTER_TO_SIZE (
+                g_atomic_pointer_get (&fence->stream->reached));
+}
+
+static void
+set_covered (GstVkgdrFence *fence)
+{
+  gpointer serial = GSIZE_TO_POINTER (fence->serial), old;
+
+  do
+    old = g_atomic_pointer_get (&fence->stream->reached);
+  while (GPOINTER_TO_SIZE (old) < fence->serial
+         && !g_atomic_pointer_compare_and_exchange (
+             &fence->stream->reached, old, serial));
 }
 
 /* Two threads may get different answers if the device fails meanwhile: the
@@ -244,8 +281,9 @@ query (GstVkgdrFence *fence)
         gst_vkgdr_context_get_driver (fence->context)->cuEventQuery (event);
     gst_vkgdr_context_pop (fence->context);
   }
-  g_atomic_int_compare_and_exchange (
-      &fence->result, CUDA_ERROR_NOT_READY, (gint) result);
+  set_result (fence, result);
+  if (result == CUDA_SUCCESS && fence->stream)
+    set_covered (fence);
 }
 
 GstVkgdrFenceState
@@ -253,8 +291,12 @@ gst_vkgdr_fence_get_state (GstVkgdrFence *fence, GError **error)
 {
   GstVkgdrFenceState state;
 
-  if (get_known_state (fence) == GST_VKGDR_FENCE_PENDING)
-    query (fence);
+  if (get_known_state (fence) == GST_VKGDR_FENCE_PENDING) {
+    if (is_covered (fence))
+      set_result (fence, CUDA_SUCCESS);
+    else
+      query (fence);
+  }
   state = get_known_state (fence);
   if (error && state == GST_VKGDR_FENCE_LOST)
     set_lost_error (fence, error);
@@ -309,6 +351,35 @@ gst_vkgdr_fences_get_state (GPtrArray *fences)
   return all;
 }
 
+/* The newest launch is rarely reached when the next frame comes. */
+static GstVkgdrFence *
+ref_last_but_one (GstVkgdrStream *stream)
+{
+  GstVkgdrFence *launch = NULL;
+
+  GST_OBJECT_LOCK (stream);
+  if (stream->launches.length > 1)
+    launch = gst_vkgdr_fence_ref (stream->launches.tail->prev->data);
+  GST_OBJECT_UNLOCK (stream);
+  return launch;
+}
+
+void
+gst_vkgdr_fence_look_ahead (GstVkgdrFence *fence)
+{
+  GstVkgdrFence *launch;
+
+  if (!fence->stream || is_covered (fence)
+      || get_known_state (fence) != GST_VKGDR_FENCE_PENDING)
+    return;
+  launch = ref_last_but_one (fence->stream);
+  if (!launch)
+    return;
+  if (gst_vkgdr_fence_is_behind (launch, fence))
+    gst_vkgdr_fence_get_state (launch, NULL);
+  gst_vkgdr_fence_unref (launch);
+}
+
 /**
  * gst_vkgdr_fence_is_signaled:
  * @fence: a fence
@@ -325,6 +396,7 @@ gst_vkgdr_fence_is_signaled (GstVkgdrFence *fence)
 {
   g_return_val_if_fail (fence != NULL, TRUE);
 
+  gst_vkgdr_fence_look_ahead (fence);
   return gst_vkgdr_fence_get_state (fence, NULL) == GST_VKGDR_FENCE_REACHED;
 }
 

@@ -16,7 +16,11 @@ struct _GstVkgdrFence {
   GstVkgdrContext *context; /* a reference, unless `stream` has one */
   GstVkgdrStream *stream;   /* a reference; NULL for a foreign stream */
   CUevent event; /* atomic; NULL if it is not recorded yet, or cannot be */
-  gsize serial;  /* increases from fence to fence in the process */
+
+  /* Numbers of the same counter of the process. What was recorded before
+   * another fence of the stream was made is reached before it. */
+  gsize serial;   /* when the fence was made */
+  gsize recorded; /* when it had been recorded; valid if there is an `event` */
 
   /* Of a launch; these do not change. */
   const gchar *kernel; /* interned; NULL: not a launch */
@@ -44,6 +48,11 @@ GstVkgdrFence *gst_vkgdr_fence_new_pending (GstVkgdrStream *stream);
 /* Records the event of such a fence behind all work queued so far. FALSE with
  * @error set on failure: then the fence stays pending. Must be called once. */
 gboolean gst_vkgdr_fence_record (GstVkgdrFence *fence, GError **error);
+
+/* If @fence is pending, queries a later launch of its stream. If that is
+ * reached, neither @fence nor those between the two have to be queried. Must be
+ * called without the object lock of a stream. */
+void gst_vkgdr_fence_look_ahead (GstVkgdrFence *fence);
 
 /* Drops what the next kernel of the stream would wait for. */
 void gst_vkgdr_stream_forget_waits (GstVkgdrStream *stream);

@@ -148,7 +148,7 @@ is_overdue_locked (GstVkgdrFence *launch)
 /* Removes the launches of @stream that have ended, and adds them to @ended.
  * Returns a reference to the next one if it has failed (see @state) or exceeded
  * its limit since the last check. The kernels of a stream end one after the
- * other, so only the first one is queried. */
+ * other, so not all of them are queried. */
 static GstVkgdrFence *
 find_changed_of_locked (
     GstVkgdrStream *stream, GstVkgdrFenceState *state, GPtrArray *ended)
@@ -156,6 +156,7 @@ find_changed_of_locked (
   GstVkgdrFence *launch;
 
   while ((launch = ref_first_locked (stream))) {
+    gst_vkgdr_fence_look_ahead (launch);
     *state = gst_vkgdr_fence_get_state (launch, NULL);
     if (*state == GST_VKGDR_FENCE_PENDING
         || (*state == GST_VKGDR_FENCE_LOST && launch->kernel))
@@ -406,8 +407,10 @@ make_room (GstVkgdrStream *stream, GError **error)
 
   while (is_full (stream)) {
     gst_vkgdr_launch_check_all ();
-    if (!gst_vkgdr_stream_check (stream, error)
-        || !gst_vkgdr_health_pause (
+    if (!gst_vkgdr_stream_check (stream, error))
+      return FALSE;
+    if (is_full (stream)
+        && !gst_vkgdr_health_pause (
             gst_vkgdr_context_get_health (stream->context), since, error))
       return FALSE;
   }

@@ -22,6 +22,8 @@ struct _GstVkgdrStream {
   gint is_shared;      /* others may queue work on the handle; atomic */
   gint limit;          /* of the next kernel: milliseconds, or 0; atomic */
   gint failed;         /* `error` is set; atomic */
+  gpointer reached;    /* the largest serial, as a number, of its fences that
+                        * are known to be reached; atomic */
 
   /* Under the object lock: */
   GError *error;       /* why it failed, or NULL */

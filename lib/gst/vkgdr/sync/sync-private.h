@@ -84,8 +84,7 @@ CUstream gst_vkgdr_stream_peek_handle (GstVkgdrStream *stream);
 gboolean gst_vkgdr_fence_covers (GstVkgdrFence *fence, GstVkgdrFence *earlier);
 
 /* Whether @fence is pending as long as @earlier is, because both are of one
- * stream, and @earlier was made first. Does not query the driver. May be TRUE
- * for a fence that is reached, if two threads use the stream. */
+ * stream, and @earlier was recorded first. Does not query the driver. */
 gboolean gst_vkgdr_fence_is_behind (
     GstVkgdrFence *fence, GstVkgdrFence *earlier);
 
