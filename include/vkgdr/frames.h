@@ -527,9 +527,12 @@ typedef struct vkgdr_frame_server *vkgdr_frame_server_t;
  *   left there is replaced
  * @allowed_peers: which processes may be clients
  * @device: a CUDA device, as cuDeviceGet() returns it
- * @format: GStreamer's name of a pixel format, see vkgdr_frame_format_init()
- * @width: in pixels
- * @height: in pixels
+ * @format: GStreamer's name of a pixel format: GRAY8, GRAY16_LE, RGB, BGR,
+ * RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, RGBA64_LE, AYUV, YUY2, UYVY,
+ * NV12, NV21, NV16, NV24, P010_10LE, P012_LE, P016_LE, I420, YV12, Y42B, Y444,
+ * GBR, I420_10LE, I422_10LE or Y444_10LE
+ * @width: in pixels, at most 32,767
+ * @height: in pixels, at most 32,767
  * @fps_n: frames per second, the numerator; 0: unknown
  * @fps_d: the denominator
  * @tensor: (nullable): the frames are tensors; @format must be %NULL
@@ -572,22 +575,6 @@ typedef struct vkgdr_frame_buffer {
   size_t size;
   uint32_t index;
 } vkgdr_frame_buffer;
-
-/**
- * vkgdr_frame_format_init:
- * @format: (out): the format to fill in
- * @name: GStreamer's name of a pixel format
- * @width: in pixels
- * @height: in pixels
- *
- * Describes a picture. The colorimetry is unknown, and pixels are square.
- *
- * Returns: false if the library does not know the format
- *
- * Since: 0.3
- */
-VKGDR_API bool vkgdr_frame_format_init (vkgdr_frame_format *format,
-    const char *name, uint32_t width, uint32_t height);
 
 /**
  * vkgdr_frame_server_open:

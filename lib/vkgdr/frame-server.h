@@ -86,6 +86,12 @@ typedef struct {
 /* The largest width and height of a picture or a plane. */
 #define VKGDR_FRAME_MAX_SIZE 524272
 
+/* Describes a picture of a format in the list of vkgdr_frame_server_params. The
+ * colorimetry is unknown, and pixels are square. Returns false if the name or
+ * the size is wrong. */
+bool vkgdr_frame_format_init (vkgdr_frame_format *format, const char *name,
+    uint32_t width, uint32_t height);
+
 /* Whether a format that another process has sent can be used. */
 VKGDR_API bool vkgdr_frame_format_is_valid (const vkgdr_frame_format *format);
 

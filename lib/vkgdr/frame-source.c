@@ -148,7 +148,7 @@ set_format (vkgdr_frame_server_t self, const vkgdr_frame_server_params *params)
   if (!vkgdr_frame_format_init (
           &self->format, params->format, params->width, params->height)) {
     vkgdr_error_set ("there are no frames of format '%s' and of %u x %u "
-                     "pixels: see vkgdr_frame_format_init()",
+                     "pixels: see the list in vkgdr/frames.h, such as NV12",
         params->format ? params->format : "", params->width, params->height);
     return false;
   }
