@@ -21,7 +21,6 @@ import pickle
 import re
 import shlex
 import subprocess
-import sys
 
 try:
     from clang import cindex
@@ -31,23 +30,17 @@ except ImportError:
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("lib/", "gst/")
-HEADERS = ("lib/**/*.h", "gst/**/*.h", "include/**/*.h")
 DRIVER_TABLE = "vkgdr_cuda"
 
-LOCK = re.compile(r"(g_(rec_)?mutex|pthread_mutex|g_rw_lock_(writer|reader))_lock$")
-UNLOCK = re.compile(r"(g_(rec_)?mutex|pthread_mutex|g_rw_lock_(writer|reader))_unlock$")
+LOCK = re.compile(r"(?:g_(?:rec_)?mutex|pthread_mutex|g_rw_lock_(?:writer|reader))_(un)?lock$")
 # Functions that call another function before they return.
 CALLS_NOW = re.compile(r"(_foreach|_once|_sort|_find|_remove_if|_thread_run)\w*$")
 
-# A function: its file, its line, and what it does, as a list of Step. The kinds:
-#   call NAME [FUNCTIONS PASSED], lock NAME, unlock NAME, return, break, case,
-#   goto LABEL, label LABEL, scope [STEPS], loop [STEPS], if [STEPS] [STEPS]
-Function = collections.namedtuple("Function", "file line steps")
-Step = collections.namedtuple("Step", "kind name steps other", defaults=("", (), ()))
-
-
-def is_available():
-    return cindex is not None
+Function = collections.namedtuple("Function", "file steps")
+# What a function does, in the order of the source. The kinds: call NAME [FUNCTIONS PASSED],
+# function NAME (its address is taken), lock NAME, unlock NAME, scope [STEPS], which may be
+# left out, label, goto, and end, behind which the next step of the scope is not reached.
+Step = collections.namedtuple("Step", "kind name steps", defaults=("", ()))
 
 
 def short(name):
@@ -57,9 +50,6 @@ def short(name):
 
 class Reader:
     """Reads the functions of one file."""
-
-    LOOPS = () if cindex is None else (
-        Kind.WHILE_STMT, Kind.FOR_STMT, Kind.DO_STMT, Kind.SWITCH_STMT)
 
     def __init__(self, unit, folder):
         self.unit = unit
@@ -86,75 +76,59 @@ class Reader:
                 owner = to.semantic_parent
                 return f"{(owner.spelling or owner.type.spelling).lstrip('_')}.{part.spelling}"
             if part.kind == Kind.DECL_REF_EXPR and to is not None:
-                file = os.path.basename(self.path(to) or "")
-                return f"{file}:{part.spelling}"
+                return f"{os.path.basename(self.path(to) or '')}:{part.spelling}"
         return "?"
 
-    def callee(self, call):
-        to = call.referenced
-        if to is None:
-            return None
-        if to.kind == Kind.FUNCTION_DECL:
-            return self.name(to)
-        if to.kind == Kind.FIELD_DECL and to.semantic_parent.spelling == DRIVER_TABLE:
-            return to.spelling
-        return None
-
     def call(self, cursor):
+        to = cursor.referenced
         parts = list(cursor.get_children())
-        name = self.callee(cursor)
-        if name and LOCK.match(name):
-            return [Step("lock", self.lock_name(parts[1]))]
-        if name and UNLOCK.match(name):
-            return [Step("unlock", self.lock_name(parts[1]))]
-        steps = self.steps(parts)
+        steps = self.read_all(parts)
+        if to is not None and to.kind == Kind.FUNCTION_DECL:
+            name = self.name(to)
+        elif (to is not None and to.kind == Kind.FIELD_DECL
+              and to.semantic_parent.spelling == DRIVER_TABLE):
+            name = to.spelling
+        else:
+            return steps
+        lock = LOCK.match(name)
+        if lock:
+            return [Step("unlock" if lock[1] else "lock", self.lock_name(parts[1]))]
         passed = tuple(step.name for step in steps if step.kind == "function")
-        return [*steps, Step("call", name, passed)] if name else steps
+        return [*steps, Step("call", name, passed)]
 
-    def steps(self, cursors):
+    def read_all(self, cursors):
         return [step for cursor in cursors for step in self.read(cursor)]
 
     def read(self, cursor):
-        kind = cursor.kind
+        kind, parts = cursor.kind, list(cursor.get_children())
         if kind == Kind.CALL_EXPR:
             return self.call(cursor)
         if kind == Kind.DECL_REF_EXPR:
             to = cursor.referenced
             is_function = to is not None and to.kind == Kind.FUNCTION_DECL
             return [Step("function", self.name(to))] if is_function else []
-        parts = list(cursor.get_children())
         if kind == Kind.IF_STMT:
-            return [*self.read(parts[0]), Step("if", "", self.read(parts[1]),
-                                               self.steps(parts[2:]))]
-        if kind in self.LOOPS:
-            return [Step("loop", "", self.steps(parts))]
-        if kind == Kind.COMPOUND_STMT:
-            return [Step("scope", "", self.steps(parts))]
-        if kind == Kind.GOTO_STMT:
-            return [Step("goto", parts[0].spelling)]
-        steps = self.steps(parts)
-        if kind == Kind.RETURN_STMT:
-            return [*steps, Step("return")]
-        if kind in (Kind.BREAK_STMT, Kind.CONTINUE_STMT):
-            return [Step("break")]
-        if kind == Kind.LABEL_STMT:
-            return [Step("label", cursor.spelling), *steps]
-        if kind in (Kind.CASE_STMT, Kind.DEFAULT_STMT):
-            return [Step("case"), *steps]
-        return steps
+            return [*self.read(parts[0]),
+                    *(Step("scope", "", self.read(part)) for part in parts[1:])]
+        steps = self.read_all(parts)
+        if kind in (Kind.COMPOUND_STMT, Kind.WHILE_STMT, Kind.FOR_STMT, Kind.DO_STMT,
+                    Kind.SWITCH_STMT):
+            return [Step("scope", "", steps)]
+        if kind in (Kind.LABEL_STMT, Kind.CASE_STMT, Kind.DEFAULT_STMT):
+            return [Step("label"), *steps]
+        if kind in (Kind.RETURN_STMT, Kind.BREAK_STMT, Kind.CONTINUE_STMT):
+            return [*steps, Step("end", "return" if kind == Kind.RETURN_STMT else "")]
+        return [Step("goto"), Step("end")] if kind == Kind.GOTO_STMT else steps
 
     def functions(self):
         found = {}
         for cursor in self.unit.cursor.get_children():
-            if cursor.kind != Kind.FUNCTION_DECL or not cursor.is_definition():
-                continue
             path = self.path(cursor)
             # The functions in headers are accessors and casts.
-            if path is not None and not path.endswith(".h"):
-                body = [part for part in cursor.get_children()
-                        if part.kind == Kind.COMPOUND_STMT]
-                found[self.name(cursor)] = Function(
-                    path, cursor.location.line, self.steps(body))
+            if (cursor.kind == Kind.FUNCTION_DECL and cursor.is_definition()
+                    and path is not None and not path.endswith(".h")):
+                *_, body = cursor.get_children()
+                found[self.name(cursor)] = Function(path, self.read_all(body.get_children()))
         return found
 
 
@@ -193,8 +167,8 @@ def jobs(folder):
     cache = folder / "callgraph"
     cache.mkdir(exist_ok=True)
     common = hashlib.sha256(pathlib.Path(__file__).read_bytes())
-    for pattern in HEADERS:
-        for path in sorted(ROOT.glob(pattern)):
+    for room in (*FOLDERS, "include/"):
+        for path in sorted((ROOT / room).rglob("*.h")):
             common.update(path.read_bytes())
     headers = system_headers()
     done = set()
@@ -229,11 +203,17 @@ def read(folder):
 def flat(steps):
     """All steps, in the order of the source."""
     for step in steps:
-        if step.kind in ("scope", "loop", "if"):
+        if step.kind == "scope":
             yield from flat(step.steps)
-            yield from flat(step.other)
         else:
             yield step
+
+
+def called(step):
+    """The functions that a step calls."""
+    if step.kind != "call":
+        return ()
+    return (step.name, *step.steps) if CALLS_NOW.search(step.name) else (step.name,)
 
 
 class Graph:
@@ -245,99 +225,69 @@ class Graph:
             steps = list(flat(function.steps))
             self.uses[name] = {step.name for step in steps
                                if step.kind in ("call", "function")}
-            self.calls[name] = {called for step in steps for called in self.called(step)}
-
-    @staticmethod
-    def called(step):
-        """The functions that a step calls."""
-        if step.kind != "call":
-            return ()
-        return (step.name, *step.steps) if CALLS_NOW.search(step.name) else (step.name,)
+            self.calls[name] = {other for step in steps for other in called(step)}
 
     def path(self, start, is_end, calls=None):
         """The shortest chain of calls from a function to one for which is_end() is
         true, or None. @calls replaces the function that returns the calls of a
         function."""
         calls = calls or (lambda name: self.calls.get(name, ()))
-        before = {start: None}
-        queue = [start]
-        for name in queue:
-            for called in sorted(calls(name)):
-                if is_end(called):
-                    chain = [called]
-                    while name:
-                        chain.append(name)
-                        name = before[name]
-                    return chain[::-1]
-                if called in self.functions and called not in before:
-                    before[called] = name
-                    queue.append(called)
+        chains = [[start]]
+        seen = {start}
+        for chain in chains:
+            for other in sorted(calls(chain[-1])):
+                if is_end(other):
+                    return [*chain, other]
+                if other in self.functions and other not in seen:
+                    seen.add(other)
+                    chains.append([*chain, other])
         return None
-
-    def reach(self, start):
-        """All functions of the tree that a function calls, itself included."""
-        found = {start}
-        queue = [start]
-        for name in queue:
-            for called in self.calls[name]:
-                if called in self.functions and called not in found:
-                    found.add(called)
-                    queue.append(called)
-        return found
 
 
 class Locks:
     """Which calls are made with which locks held.
 
     A function that returns with a lock, or releases one of its caller, changes what
-    its callers hold.
+    its callers hold. A scope that ends early changes nothing behind it.
     """
 
     def __init__(self, graph):
         self.graph = graph
         self.acquired = {}
         self.released = {}
+        self.under = {}
         self.calls = set()  # (function, lock, called function)
         for _ in range(3):  # for functions that call such functions
             self.calls.clear()
-            for name, function in graph.functions.items():
-                self.follow(name, function)
-
-        self.under = {}
+            for name in graph.functions:
+                self.follow(name, frozenset())
+                self.acquired[name] = frozenset.intersection(*self.exits)
+                self.released[name] = frozenset(self.foreign)
 
     def calls_under(self, name, lock):
         """The calls that a function makes while its caller's lock is still held."""
         if (name, lock) not in self.under:
             before, self.calls = self.calls, set()
-            self.begin(name)
-            self.run(self.graph.functions[name].steps, frozenset({lock}))
-            self.under[name, lock] = {called for _, held, called in self.calls
-                                      if held == lock}
+            self.follow(name, frozenset({lock}))
+            self.under[name, lock] = {other for _, held, other in self.calls if held == lock}
             self.calls = before
         return self.under[name, lock]
 
-    def begin(self, name):
+    def follow(self, name, held):
         self.name = name
         self.exits = []
-        self.labels = collections.defaultdict(frozenset)
+        self.jumps = frozenset()  # held at any goto
         self.foreign = set()
-
-    def follow(self, name, function):
-        self.begin(name)
-        end = self.run(function.steps, frozenset())
-        if end is not None:
-            self.exits.append(end)
-        self.acquired[name] = frozenset.intersection(*self.exits) if self.exits else frozenset()
-        self.released[name] = frozenset(self.foreign)
+        end = self.run(self.graph.functions[name].steps, held)
+        if end is not None or not self.exits:
+            self.exits.append(end or frozenset())
 
     def run(self, steps, held):
         """Returns the locks that are held afterwards; None: never comes here."""
         start = held
         for step in steps:
             if step.kind == "label":
-                held = (held or frozenset()) | self.labels[step.name]
-            elif step.kind == "case" and held is None:
-                held = start
+                held = (start if held is None else held) | self.jumps
             elif held is not None:
                 held = self.step(step, held)
         return held
@@ -346,30 +296,18 @@ class Locks:
         if step.kind == "lock":
             return held | {step.name}
         if step.kind == "unlock":
-            if step.name not in held:
-                self.foreign.add(step.name)
+            self.foreign |= {step.name} - held
             return held - {step.name}
         if step.kind == "call":
-            self.calls |= {(self.name, lock, called) for lock in held
-                           for called in self.graph.called(step)}
+            self.calls |= {(self.name, lock, other) for lock in held for other in called(step)}
             held = held | self.acquired.get(step.name, frozenset())
             return held - self.released.get(step.name, frozenset())
         if step.kind == "scope":
-            return self.run(step.steps, held)
-        if step.kind == "loop":
-            return held | (self.run(step.steps, held) or frozenset())
-        if step.kind == "if":
-            ends = [end for end in (self.run(step.steps, held), self.run(step.other, held))
-                    if end is not None]
-            return frozenset().union(*ends) if ends else None
-        if step.kind == "return":
-            self.exits.append(held)
-            return None
+            after = self.run(step.steps, held)
+            return held if after is None else after
         if step.kind == "goto":
-            self.labels[step.name] |= held
+            self.jumps |= held
+        if step.kind == "end":
+            self.exits += [held] if step.name == "return" else []
             return None
-        return None if step.kind == "break" else held
-
-
-if __name__ == "__main__":
-    sys.exit("This file is a module of scripts/check-rooms and scripts/sizes.")
+        return held
