@@ -94,13 +94,19 @@ cut (char *path, int n)
     *slash = '\0';
 }
 
+/* @folder (nullable) is the value of a variable of the environment. */
+static void
+add_matches_of (List *list, const char *folder, const char *pattern)
+{
+  if (folder && *folder)
+    list_add_matches (list, folder, pattern);
+}
+
 static void
 add_toolkit (List *list, const char *folder)
 {
-  if (!folder || !*folder)
-    return;
-  list_add_matches (list, folder, "include");
-  list_add_matches (list, folder, "targets/*/include");
+  add_matches_of (list, folder, "include");
+  add_matches_of (list, folder, "targets/*/include");
 }
 
 /* The headers of the compiler that was loaded: those of its toolkit, where the
@@ -144,6 +150,22 @@ add_nvcc (List *list)
   }
 }
 
+/* NVIDIA's packages of pip: those of the environment that is active, of the
+ * user, and of the system. */
+static void
+add_packages (List *list)
+{
+  static const char headers[] = "lib/python3*/*-packages/nvidia/*/include";
+  const char *home = getenv ("HOME");
+  char local[PATH_MAX];
+
+  add_matches_of (list, getenv ("VIRTUAL_ENV"), headers);
+  add_matches_of (list, getenv ("CONDA_PREFIX"), headers);
+  if (home && snprintf (local, sizeof (local), "%s/.local", home) < PATH_MAX)
+    list_add_matches (list, local, headers);
+  list_add_matches (list, "/usr/local", headers);
+}
+
 char **
 vkgdr_nvcc_find_folders (const void *nvrtc)
 {
@@ -158,6 +180,7 @@ vkgdr_nvcc_find_folders (const void *nvrtc)
   add_toolkit (&list, "/usr/local/cuda");
   add_toolkit (&list, "/usr/lib/cuda");
   add_toolkit (&list, "/usr");
+  add_packages (&list);
   if (!list.has_failed)
     return list.paths;
   vkgdr_nvcc_free (list.paths);

@@ -45,8 +45,9 @@ VKGDR_API char **vkgdr_nvcc_translate (
 /* Returns the folders of CUDA's headers that exist, in the order in which they
  * are searched. Those of the compiler come first: @nvrtc is the address of one
  * of its functions, or NULL. They are followed by those of CUDA_HOME, CUDA_PATH
- * and CUDA_ROOT, of an nvcc on PATH, of /usr/local/cuda and of Debian's
- * packages. Result as that of vkgdr_nvcc_translate(). */
+ * and CUDA_ROOT, of an nvcc on PATH, of /usr/local/cuda, of Debian's packages,
+ * and of pip's packages (VIRTUAL_ENV, CONDA_PREFIX, ~/.local, /usr/local).
+ * Result as that of vkgdr_nvcc_translate(). */
 VKGDR_API char **vkgdr_nvcc_find_folders (const void *nvrtc);
 
 VKGDR_API void vkgdr_nvcc_free (char **list);

@@ -26,6 +26,8 @@ HEADER = "vkgdr/nvcc.h"
 HEADERS: Dict[bytes, bytes] = {header.name: header.text for header in itertools.takewhile(
     lambda header: header.name, lib.vkgdr_nvcc_get_headers())}
 
+# Variables that say where CUDA's headers are.
+_PLACES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "HOME")
 _NAMES = ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so")
 
 def cuda_folders() -> List[str]:
@@ -97,12 +99,15 @@ class Nvrtc:
 
     def include_folders(self) -> List[str]:
         """The folders of CUDA's headers, those of this library first."""
-        if self.is_software:
-            return []
+        return [] if self.is_software else self._find_folders(
+            tuple(sys.path), *map(os.environ.get, _PLACES))
+
+    @functools.lru_cache(maxsize=4)  # the search takes longer than the rest of compile()
+    def _find_folders(self, path: Tuple[str, ...], *places: Optional[str]) -> List[str]:
         function = ctypes.cast(self._library.nvrtcVersion, ctypes.c_void_p)
         folders = _take(lib.vkgdr_nvcc_find_folders(function)) + _pathfinder_folders()
-        for path in sys.path:
-            folders += glob.glob(os.path.join(path, "nvidia", "*", "include"))
+        for folder in path:
+            folders += glob.glob(os.path.join(folder, "nvidia", "*", "include"))
         return [*dict.fromkeys(folders)]
 
     def own_options(self) -> List[str]:
@@ -129,7 +134,10 @@ class Nvrtc:
             advice = lib.vkgdr_nvcc_explain(log) if result else None
             if advice:
                 log += b"\n" + advice + b"."
-            return b"" if result else self._text(program, image), log.decode(errors="replace").strip()
+            if result:  # headers that are installed now are found by the next call
+                self._find_folders.cache_clear()
+                return b"", log.decode(errors="replace").strip()
+            return self._text(program, image), log.decode(errors="replace").strip()
         finally:
             self._library.nvrtcDestroyProgram(ctypes.byref(program))
 

@@ -182,6 +182,36 @@ TEST_LOOP (search, G_N_ELEMENTS (searches))
   fail_unless_equals_string (text, searches[__i__].found);
 }
 
+/* Packages of pip have no libnvrtc.so. */
+TEST (search_in_packages_of_pip)
+{
+  static const gchar *const names[] = { "cuda_nvrtc/lib/libnvrtc.so.12",
+    "cu13/lib/libnvrtc.so.13" };
+  const GstVkgdrCompilerTarget target = { FALSE, 12040, 90 };
+  Library found[MAX_LIBRARIES] = { { NULL } };
+  GError *error = NULL;
+  g_autofree gchar *text = NULL, *expected = NULL;
+  guint i;
+
+  g_setenv ("VIRTUAL_ENV", folder, TRUE);
+  for (i = 0; i < G_N_ELEMENTS (names); i++) {
+    gchar *path = g_build_filename (
+        folder, "lib/python3.11/site-packages/nvidia", names[i], NULL);
+    g_autofree gchar *parent = g_path_get_dirname (path);
+
+    fail_unless (g_mkdir_with_parents (parent, 0700) == 0);
+    fail_unless (g_file_set_contents (path, "", 0, NULL));
+    found[i] = (Library){ path, 12 + i };
+  }
+  libraries = found;
+  text = gst_vkgdr_compiler_describe (&target, &error);
+  g_assert_no_error (error);
+  expected = g_strdup_printf ("NVRTC 12.0 (%s)", found[0].path);
+  fail_unless_equals_string (text, expected);
+  for (i = 0; i < G_N_ELEMENTS (names); i++)
+    g_free ((gchar *) found[i].path);
+}
+
 TEST (too_old_devices_are_refused)
 {
   static const GstVkgdrCompilerTarget pascal = { FALSE, 13000, 61 };

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import tempfile
+import unittest.mock
 from typing import List, Optional, Sequence, Tuple
 
 import support
@@ -410,6 +411,24 @@ class Advice(support.TestCase):
                 self.addCleanup(os.environ.pop, name) if old is None else self.addCleanup(
                     os.environ.__setitem__, name, old)
             self.assert_prints(re.escape("\n".join(folders)) + "\n.*", code)
+
+
+    def test_headers_of_pip_are_found(self) -> None:
+        """In an environment that is active, also by a program that is not Python; and after
+        an error, if they are new."""
+        library = os.path.join(os.fsdecode(lib.vkgdr_driver_softcuda_dir()), "libnvrtc.so.13")
+        with tempfile.TemporaryDirectory() as top, \
+                unittest.mock.patch.dict(os.environ, {"VIRTUAL_ENV": top}):
+            nvrtc = _nvrtc.Nvrtc(library)
+            nvrtc.is_software = False
+            folder = os.path.join(os.path.realpath(top),
+                                  "lib/python3.11/site-packages/nvidia/curand/include")
+            self.assertNotIn(folder, nvrtc.include_folders())
+            os.makedirs(folder)
+            with open(os.path.join(folder, "curand_kernel.h"), "w", encoding="utf-8"):
+                pass
+            self.assertFalse(nvrtc.compile("#error\n", [], "PTX")[0])
+            self.assertIn(folder, nvrtc.include_folders())
 
 
 class Softcuda(Nvcc):

@@ -8,6 +8,7 @@
  */
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -180,13 +181,39 @@ nvrtc_add_toolkits (GPtrArray *paths)
 {
   static const gchar *const libdirs[] = { "lib64", "lib" };
   const gchar *folders[] = { g_getenv ("CUDA_HOME"), g_getenv ("CUDA_PATH"),
-    "/usr/local/cuda" };
+    g_getenv ("CUDA_ROOT"), "/usr/local/cuda" };
   guint i, k;
 
   for (i = 0; i < G_N_ELEMENTS (folders); i++)
     for (k = 0; folders[i] && *folders[i] && k < G_N_ELEMENTS (libdirs); k++)
       g_ptr_array_add (paths,
           g_build_filename (folders[i], libdirs[k], "libnvrtc.so", NULL));
+}
+
+/* Adds the libraries of NVIDIA's packages of pip: those of the environment that
+ * is active, of the user, and of the system. */
+static void
+nvrtc_add_packages (GPtrArray *paths)
+{
+  gchar *local = g_build_filename (g_get_home_dir (), ".local", NULL);
+  const gchar *prefixes[] = { g_getenv ("VIRTUAL_ENV"),
+    g_getenv ("CONDA_PREFIX"), local, "/usr/local" };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (prefixes); i++) {
+    gchar *pattern = g_strconcat (prefixes[i] ? prefixes[i] : "/nowhere",
+        "/lib/python3*/*-packages/nvidia/*/lib/libnvrtc.so.[0-9]*", NULL);
+    glob_t found;
+    gsize k;
+
+    if (glob (pattern, 0, NULL, &found) == 0) {
+      for (k = found.gl_pathc; k > 0; k--) /* new versions first */
+        g_ptr_array_add (paths, g_strdup (found.gl_pathv[k - 1]));
+      globfree (&found);
+    }
+    g_free (pattern);
+  }
+  g_free (local);
 }
 
 /* Opens the first library that is not newer than the driver. If there is none,
@@ -224,6 +251,7 @@ nvrtc_find (gint driver_major, GPtrArray *tried)
   paths = g_ptr_array_new_with_free_func (g_free);
   nvrtc_add_sonames (paths, driver_major, FALSE);
   nvrtc_add_toolkits (paths);
+  nvrtc_add_packages (paths);
   self = nvrtc_open_first (paths, driver_major, tried);
   if (!self) {
     g_ptr_array_set_size (paths, 0);
@@ -250,7 +278,7 @@ nvrtc_set_not_found (GError **error, gboolean software, GPtrArray *tried)
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
         "CUDA sources cannot be compiled: NVRTC was not found (tried %s).%s "
         "Install it (Debian: libnvrtc12 or libnvrtc11.2 of non-free; pip: "
-        "nvidia-cuda-nvrtc, and set VKGDR_NVRTC to its library), or use a "
+        "nvidia-cuda-nvrtc), or name its library in VKGDR_NVRTC, or use a "
         "compiled kernel (.ptx or .cubin by location=)",
         list, shortage);
   g_free (shortage);
