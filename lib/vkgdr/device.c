@@ -103,9 +103,23 @@ get_cuda_uuid (vkgdr_t g)
   return true;
 }
 
+/* The memory of CUDA's device. Mesa's lavapipe reports that of the machine, of
+ * which softcuda uses a part. */
+static uint64_t
+get_largest_heap (vkgdr_t g)
+{
+  size_t size = 0;
+
+  if (!g->info.software
+      || g->cu->cuDeviceTotalMem (&size, g->cu_device) != CUDA_SUCCESS)
+    return UINT64_MAX;
+  return size;
+}
+
 static void
 list_memory_types (vkgdr_t g)
 {
+  uint64_t largest = get_largest_heap (g);
   VkPhysicalDeviceMemoryProperties memory;
   vkgdr_memory_type *type;
   uint32_t i;
@@ -117,6 +131,8 @@ list_memory_types (vkgdr_t g)
     type->flags = memory.memoryTypes[i].propertyFlags;
     type->heap = memory.memoryTypes[i].heapIndex;
     type->heap_size = memory.memoryHeaps[type->heap].size;
+    if (type->heap_size > largest)
+      type->heap_size = largest;
     if (g->debug.no_window && (type->flags & WINDOW_FLAGS) == WINDOW_FLAGS)
       type->flags &= ~VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
   }
@@ -496,4 +512,6 @@ vkgdr_get_device_info (vkgdr_t g, vkgdr_device_info *info)
     info->window_usage = vkgdr_debug_window_used ();
   else if (g->has_budget)
     vkgdr_vulkan_thread_run (g->vulkan_thread, call_read_budget, &call);
+  if (info->window_budget > info->window_size)
+    info->window_budget = info->window_size;
 }

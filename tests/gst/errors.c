@@ -27,7 +27,11 @@ assert_works (void)
   test_play (pipeline);
 }
 
-#define SMALL "VKGDR_DRIVER=software VKGDR_DEBUG=bar=4M SOFTCUDA_MEMORY=1000000"
+#define SMALL "VKGDR_DRIVER=software VKGDR_DEBUG=bar=2M SOFTCUDA_MEMORY=4000000"
+#define TWO_FILTERS \
+  SIZED ("RGBA", 800, 600) \
+  " ! cudafilter kernel=blur ! cudafilter " \
+  "kernel=blur"
 
 static const struct {
   const gchar *environment; /* "NAME=value NAME=value" */
@@ -46,10 +50,7 @@ static const struct {
   /* A full device. Freed memory can be allocated again. */
   { SMALL, { SIZED ("RGBA", 1920, 1080) SINK, "8294400 bytes|window|in use" },
       TRUE },
-  { SMALL,
-      { SIZED ("RGBA", 800, 600) " ! cudafilter kernel=blur ! cudafilter "
-                                 "kernel=blur ! queue" SINK,
-          "1920000 bytes|window|in use" },
+  { SMALL, { TWO_FILTERS " ! queue" SINK, "1920000 bytes|window|in use" },
       TRUE },
   /* kernels; see cudafilter.c, too */
   { "", { FILTER "location=/proc/self/auxv" SINK, "auxv|PTX|cubin" }, TRUE },
@@ -74,6 +75,16 @@ TEST_LOOP (errors, G_N_ELEMENTS (errors))
     test_check_error (&errors[__i__].error);
   if (errors[__i__].works)
     assert_works ();
+}
+
+/* The base class posts no error of its own about the pool. */
+TEST (full_device_is_one_error)
+{
+  static const TestError error = { TWO_FILTERS, "1920000 bytes|window" };
+
+  test_set_environment (SMALL);
+  if (test_is_software ())
+    test_check_one_error (&error);
 }
 
 static const TestError memory_of_another_kind[] = {

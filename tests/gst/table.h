@@ -60,6 +60,11 @@ typedef struct {
 
 void test_check_error (const TestError *row);
 
+/* "This pipeline, in front of a fakesink, fails with this error first. It is
+ * the only one of this library, or if it is of another element, there is none
+ * of this library." An appsrc that is named "feed" gets a buffer. */
+void test_check_one_error (const TestError *row);
+
 /* "The sink pad of these elements accepts these caps", or not. Both an
  * accept-caps query and a caps query say so. */
 typedef struct {

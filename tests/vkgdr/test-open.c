@@ -108,6 +108,29 @@ TEST (is_described)
   vkgdr_close (g);
 }
 
+/* Mesa's lavapipe reports more than SOFTCUDA_MEMORY: up to all memory of the
+ * machine. */
+TEST (window_is_part_of_the_memory)
+{
+  const vkgdr_cuda *cu = test_enter_context ();
+  vkgdr_t g = vkgdr_open (0, 0);
+  size_t free_bytes, before, total;
+  vkgdr_device_info info;
+  vkgdr_memory_t mem;
+
+  vkgdr_get_device_info (g, &info);
+  cu->cuMemGetInfo (&before, &total);
+  if (info.software) {
+    ck_assert_uint_le (info.window_size, total);
+    ck_assert_uint_le (info.window_budget, total);
+    mem = test_alloc (g, 8 << 20);
+    cu->cuMemGetInfo (&free_bytes, &total);
+    ck_assert_uint_eq (free_bytes, before - (8 << 20));
+    vkgdr_memory_free (mem);
+  }
+  vkgdr_close (g);
+}
+
 /* --- devices that are not opened ----------------------------------------- */
 
 /* What is in the way, how much of the device is known all the same, and words

@@ -123,16 +123,22 @@ map_buffer_locked (CUexternalMemory memory, uint64_t offset, uint64_t size,
     size + into_page };
   CUresult result;
 
+  if (!sc_memory_take_locked (size))
+    return CUDA_ERROR_OUT_OF_MEMORY;
   range.map = mmap (NULL, range.map_size, PROT_READ | PROT_WRITE, MAP_SHARED,
       memory->fd, (off_t) (memory->payload_offset + offset - into_page));
-  if (range.map == MAP_FAILED)
+  if (range.map == MAP_FAILED) {
+    sc_memory_give_back_locked (size);
     return CUDA_ERROR_MAP_FAILED;
+  }
   range.start = (uintptr_t) range.map + into_page;
   result = sc_range_add_locked (&range);
-  if (result != CUDA_SUCCESS)
-    munmap (range.map, range.map_size);
-  else
+  if (result == CUDA_SUCCESS) {
     *pointer = range.start;
+  } else {
+    munmap (range.map, range.map_size);
+    sc_memory_give_back_locked (size);
+  }
   return result;
 }
 

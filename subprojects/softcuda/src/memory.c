@@ -2,9 +2,9 @@
  *
  * memory.c: device memory, pinned host memory, and attributes of pointers
  *
- * Device memory is memory of the process, at most SOFTCUDA_MEMORY bytes. As in
- * NVIDIA's driver, freeing memory waits until the work of all streams is done.
- * Knows nothing of copies.
+ * Device memory is memory of the process, at most SOFTCUDA_MEMORY bytes
+ * together with what is imported. As in NVIDIA's driver, freeing memory waits
+ * until the work of all streams is done. Knows nothing of copies.
  */
 
 #include <errno.h>
@@ -170,7 +170,7 @@ sc_memory_remove_locked (const sc_range *range)
 
   sc_range_remove_locked (gone.start);
   sc_wait_idle_locked (NULL);
-  if (gone.kind == SC_RANGE_DEVICE)
+  if (gone.kind == SC_RANGE_DEVICE || gone.kind == SC_RANGE_MAPPED)
     used -= gone.size;
   release (&gone);
 }

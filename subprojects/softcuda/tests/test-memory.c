@@ -430,6 +430,26 @@ map_external (CUdeviceptr *mapped, CUexternalMemory imported, uint64_t offset,
   return cu.cuExternalMemoryGetMappedBuffer (mapped, imported, &desc);
 }
 
+/* It takes part of the device's memory while it is mapped. */
+TEST (import_is_limited)
+{
+  size_t free_before, free_bytes, total;
+  CUexternalMemory imported;
+  CUdeviceptr mapped;
+
+  ok (cu.cuMemGetInfo (&free_before, &total));
+  ok (import_fd (&imported, make_memfd (total + 4096, 4096, 0), total + 4096));
+  fails (map_external (&mapped, imported, 0, free_before + 1),
+      CUDA_ERROR_OUT_OF_MEMORY);
+  ok (map_external (&mapped, imported, 0, free_before));
+  ok (cu.cuMemGetInfo (&free_bytes, &total));
+  ck_assert_uint_eq (free_bytes, 0);
+  ok (cu.cuMemFree (mapped));
+  ok (cu.cuMemGetInfo (&free_bytes, &total));
+  ck_assert_uint_eq (free_bytes, free_before);
+  ok (cu.cuDestroyExternalMemory (imported));
+}
+
 static gboolean
 fd_is_open (int fd)
 {

@@ -32,7 +32,7 @@
 /* The last error of a pipeline, and the elements that have posted it. */
 typedef struct {
   gchar *text;
-  gboolean is_about_caps;
+  GWeakRef refuser;     /* the element, if the error is about refused caps */
   GPtrArray *names;     /* of gchar *: the elements, the first one first */
   guint32 state_cookie; /* of the pipeline: its state change */
 } LastError;
@@ -43,6 +43,7 @@ last_error_free (gpointer user_data)
   LastError *last = user_data;
 
   g_free (last->text);
+  g_weak_ref_clear (&last->refuser);
   g_ptr_array_unref (last->names);
   g_free (last);
 }
@@ -54,12 +55,12 @@ is_about_caps (const GError *error)
 }
 
 static LastError *
-last_error_new (const GError *error, guint32 state_cookie)
+last_error_new (GstElement *element, const GError *error, guint32 state_cookie)
 {
   LastError *last = g_new0 (LastError, 1);
 
   last->text = g_strdup (error->message);
-  last->is_about_caps = is_about_caps (error);
+  g_weak_ref_init (&last->refuser, is_about_caps (error) ? element : NULL);
   last->state_cookie = state_cookie;
   last->names = g_ptr_array_new_with_free_func (g_free);
   return last;
@@ -98,46 +99,105 @@ has_posted (const LastError *last, const gchar *name)
       last->names, name, g_str_equal, NULL);
 }
 
-/* Notes that the element @name of @top posts @error. Returns FALSE if that is
- * not needed: it was the last error of the pipeline, and the element has posted
- * it already; or the last error tells why the same caps were refused. Sets
- * *@other (transfer full) to the first element that has posted it, or NULL. */
-static gboolean
-note_error_locked (
-    GstElement *top, const gchar *name, const GError *error, gchar **other)
-{
-  LastError *last = get_last_error_locked (top);
-
-  *other = NULL;
-  if (last && g_str_equal (last->text, error->message)) {
-    if (has_posted (last, name))
-      return FALSE;
-    *other = g_strdup (g_ptr_array_index (last->names, 0));
-  } else if (last && last->is_about_caps && is_about_caps (error)
-             && !has_posted (last, name)) {
-    return FALSE;
-  } else {
-    last = last_error_new (error, top->state_cookie);
-    g_object_set_qdata_full (
-        G_OBJECT (top), last_error_quark (), last, last_error_free);
-  }
-  g_ptr_array_add (last->names, g_strdup (name));
-  return TRUE;
-}
-
+/* Notes that @element posts @error. Returns FALSE if it was the last error of
+ * the pipeline, and the element has posted it already. Sets *@other (transfer
+ * full) to the first element that has posted it, or NULL. */
 static gboolean
 note_error (GstElement *element, const GError *error, gchar **other)
 {
   GstElement *top = get_top (element);
   gchar *name = gst_object_get_name (GST_OBJECT (element));
   gboolean is_new;
+  LastError *last;
 
   GST_OBJECT_LOCK (top);
-  is_new = note_error_locked (top, name, error, other);
+  last = get_last_error_locked (top);
+  if (!last || !g_str_equal (last->text, error->message)) {
+    last = last_error_new (element, error, top->state_cookie);
+    g_object_set_qdata_full (
+        G_OBJECT (top), last_error_quark (), last, last_error_free);
+  }
+  is_new = !has_posted (last, name);
+  *other = is_new && last->names->len > 0
+               ? g_strdup (g_ptr_array_index (last->names, 0))
+               : NULL;
+  if (is_new)
+    g_ptr_array_add (last->names, g_steal_pointer (&name));
   GST_OBJECT_UNLOCK (top);
   g_free (name);
   gst_object_unref (top);
   return is_new;
+}
+
+/* --- refused caps --------------------------------------------------------
+ */
+
+/* Returns the element behind @pad (transfer full), or NULL. */
+static GstElement *
+get_next (GstPad *pad)
+{
+  GstPad *peer = gst_pad_get_peer (pad);
+  GstElement *next;
+
+  while (peer && GST_IS_PROXY_PAD (peer)) { /* of a bin */
+    GstProxyPad *inner = gst_proxy_pad_get_internal (GST_PROXY_PAD (peer));
+
+    gst_object_unref (peer);
+    peer = inner ? gst_pad_get_peer (GST_PAD (inner)) : NULL;
+    gst_clear_object (&inner);
+  }
+  next = peer ? gst_pad_get_parent_element (peer) : NULL;
+  gst_clear_object (&peer);
+  return next;
+}
+
+typedef struct {
+  GstElement *target;
+  gboolean is_found;
+} Search;
+
+static gboolean
+search (GstElement *element, GstPad *pad, gpointer user_data)
+{
+  GstElement *next = get_next (pad);
+  Search *self = user_data;
+
+  if (next == self->target)
+    self->is_found = TRUE;
+  else if (next)
+    gst_element_foreach_src_pad (next, search, self);
+  gst_clear_object (&next);
+  return !self->is_found;
+}
+
+static gboolean
+leads_to (GstElement *element, GstElement *target)
+{
+  Search self = { target, FALSE };
+
+  gst_element_foreach_src_pad (element, search, &self);
+  return self.is_found;
+}
+
+/* Whether another element of the same stream has said why it refuses caps. */
+static gboolean
+is_explained (GstElement *element)
+{
+  GstElement *top = get_top (element), *refuser = NULL;
+  LastError *last;
+  gboolean is_explained;
+
+  GST_OBJECT_LOCK (top);
+  last = get_last_error_locked (top);
+  if (last)
+    refuser = g_weak_ref_get (&last->refuser);
+  GST_OBJECT_UNLOCK (top);
+  is_explained =
+      refuser && refuser != element
+      && (leads_to (element, refuser) || leads_to (refuser, element));
+  gst_clear_object (&refuser);
+  gst_object_unref (top);
+  return is_explained;
 }
 
 /* Whether an element of the pipeline has posted this error. */
@@ -464,7 +524,8 @@ gst_vkgdr_element_post_error (GstElement *element, const GError *error)
   g_return_if_fail (error != NULL);
 
   gst_vkgdr_launch_check_all ();
-  if (!note_error (element, error, &other)) {
+  if ((is_about_caps (error) && is_explained (element))
+      || !note_error (element, error, &other)) {
     GST_DEBUG_OBJECT (element, "repeated error: %s", error->message);
     return;
   }

@@ -418,15 +418,30 @@ allocate (GstVkgdrFilter *self, GstBuffer *input, GError **error)
   return output;
 }
 
+/* If a pool cannot be started, the base class posts an error that has no
+ * reason. */
+static GstFlowReturn
+start_pool (GstBaseTransform *trans)
+{
+  GstBufferPool *pool = gst_base_transform_get_buffer_pool (trans);
+  gboolean ok = !pool || gst_buffer_pool_is_active (pool)
+                || gst_buffer_pool_set_active (pool, TRUE);
+
+  gst_clear_object (&pool);
+  return ok ? GST_FLOW_OK : GST_FLOW_ERROR;
+}
+
 /* Acquires a frame of the pool. A GstVkgdrBufferPool reports its errors itself.
  */
 static GstFlowReturn
 acquire (GstVkgdrFilter *self, GstBuffer *input, GstBuffer **output)
 {
-  GstFlowReturn result =
-      GST_BASE_TRANSFORM_CLASS (parent_class)
-          ->prepare_output_buffer (GST_BASE_TRANSFORM (self), input, output);
+  GstFlowReturn result = start_pool (GST_BASE_TRANSFORM (self));
 
+  if (result == GST_FLOW_OK)
+    result =
+        GST_BASE_TRANSFORM_CLASS (parent_class)
+            ->prepare_output_buffer (GST_BASE_TRANSFORM (self), input, output);
   if (result == GST_FLOW_ERROR && private_of (self)->to_cuda)
     post_error (self, g_error_new (GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
                           "GStreamer's CUDA library cannot allocate a frame"));
