@@ -85,7 +85,8 @@ gst_cuda_filter_accept_caps (
 }
 
 /* Returns the media types that upstream can send, in any memory. The output has
- * one of them, so a muxer links the right pad. */
+ * one of them, so a muxer links the right pad. If upstream knows none yet, as
+ * appsrc, the answer is ANY, as that of identity. */
 static GstCaps *
 get_media_types (GstCudaFilter *self, const GstCudaRules *rules)
 {
@@ -102,7 +103,7 @@ get_media_types (GstCudaFilter *self, const GstCudaRules *rules)
     types = gst_caps_merge_structure_full (
         types, gst_structure_new_empty (name), gst_caps_features_new_any ());
   }
-  if (!rules->takes_others && gst_caps_can_intersect (types, video))
+  if (n > 0 && !rules->takes_others && gst_caps_can_intersect (types, video))
     gst_caps_take (&types, g_steal_pointer (&video));
   gst_clear_caps (&video);
   gst_caps_unref (all);

@@ -74,6 +74,10 @@ static const TestError first_error[] = {
     "interleaved ! vkgdrupload ! queue ! audioconvert ! fakesink",
       "put vkgdrdownload before it|audio/x-raw" },
   { "fakesrc ! " SAMPLES " ! fakesink", UPLOAD },
+  { "appsrc caps=audio/x-raw,format=S16LE,rate=8000,channels=1,layout=(string)"
+    "interleaved ! vkgdrupload ! cudafilter ! vkgdrdownload ! audioconvert ! "
+    "fakesink",
+      "copy works on video only" },
 };
 
 /* Users read the first error. It is not GStreamer's own "not-negotiated". */
