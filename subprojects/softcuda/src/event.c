@@ -259,8 +259,9 @@ run_wait (void *data)
   return CUDA_SUCCESS;
 }
 
-CUresult
-sc_event_wait_in_stream_locked (CUevent event, CUstream stream)
+/* Makes later work of the stream wait for the latest record. */
+static CUresult
+wait_in_stream_locked (CUevent event, CUstream stream)
 {
   sc_work work = { run_nothing, NULL, NULL, true };
   event_record *record;
@@ -281,6 +282,23 @@ sc_event_wait_in_stream_locked (CUevent event, CUstream stream)
   result = sc_submit_locked (stream, &work, NULL, NULL);
   if (result != CUDA_SUCCESS)
     event_unref_locked (event);
+  return result;
+}
+
+CUresult
+cuStreamWaitEvent (CUstream stream, CUevent event, unsigned int flags)
+{
+  CUstream found;
+  CUresult result;
+
+  SC_ENTER (cuStreamWaitEvent);
+  if (flags != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  sc_lock ();
+  result = sc_stream_find_locked (stream, &found);
+  if (result == CUDA_SUCCESS)
+    result = wait_in_stream_locked (event, found);
+  sc_unlock ();
   return result;
 }
 

@@ -231,8 +231,6 @@ struct CUevent_st {
 /* Takes ownership of `shared`, even on failure. */
 CUresult sc_event_new (CUevent *event, bool timed, sc_shared_event *shared);
 void sc_event_destroy_locked (CUevent event);
-/* Makes later work of the stream wait for the latest record. */
-CUresult sc_event_wait_in_stream_locked (CUevent event, CUstream stream);
 
 /* ---- memory (range.c, memory.c, register.c, external.c, ipc.c, virtual.c)
  * ---- */

@@ -559,24 +559,7 @@ cuStreamSynchronize (CUstream stream)
   return result;
 }
 
-/* ---- waits and host functions ---- */
-
-CUresult
-cuStreamWaitEvent (CUstream stream, CUevent event, unsigned int flags)
-{
-  CUstream found;
-  CUresult result;
-
-  SC_ENTER (cuStreamWaitEvent);
-  if (flags != 0)
-    return CUDA_ERROR_INVALID_VALUE;
-  sc_lock ();
-  result = sc_stream_find_locked (stream, &found);
-  if (result == CUDA_SUCCESS)
-    result = sc_event_wait_in_stream_locked (event, found);
-  sc_unlock ();
-  return result;
-}
+/* ---- host functions ---- */
 
 typedef struct {
   CUhostFn function;
