@@ -303,11 +303,12 @@ static const Layout *
 get_layout (const GstVideoInfo *info, GError **error)
 {
   static _Thread_local Layout last;
+  Layout *layout = &last; /* looked up once, because that takes a call */
 
-  if (!last.info.finfo || !gst_video_info_is_equal (info, &last.info))
-    if (!layout_compute (&last, info, error))
-      return NULL;
-  return &last;
+  if ((layout->info.finfo && gst_video_info_is_equal (info, &layout->info))
+      || layout_compute (layout, info, error))
+    return layout;
+  return NULL;
 }
 
 gboolean
