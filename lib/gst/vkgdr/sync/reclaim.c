@@ -21,13 +21,17 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_reclaim_debug);
 #define LINGER (2 * G_TIME_SPAN_SECOND)
 
 /* Microseconds for which the end of GStreamer or of the process waits for
- * fences, and a caller if no thread can do it: much more than a frame takes,
- * and acceptable if the device hangs. */
+ * fences: much more than a frame takes, and acceptable if the device hangs. */
 #define END_MAX_WAIT (2 * G_TIME_SPAN_SECOND)
 
 /* Microseconds for which the end waits for a driver call that does not return,
  * because the call must not race with driver teardown. */
 #define CALL_MAX_WAIT (20 * G_TIME_SPAN_SECOND)
+
+/* Microseconds for which a caller waits for its fence if no thread can be
+ * created: as long as a busy machine may need. Afterwards, the memory is lost.
+ */
+#define CALLER_MAX_WAIT (20 * G_TIME_SPAN_SECOND)
 
 typedef struct {
   GstVkgdrContext *context; /* NULL: a task of a timer */
@@ -449,7 +453,7 @@ gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout)
  * process exits, and in a child of fork().
  *
  * If no thread can be created, waits for @fence and calls @func itself. After
- * some seconds without success, @func is never called.
+ * 20 seconds without success, @func is never called.
  *
  * May be called from any thread.
  *
@@ -475,7 +479,7 @@ gst_vkgdr_fence_release_later (
   if (push (context, task))
     return;
   if (!g_atomic_int_get (&all.is_over)
-      && gst_vkgdr_fence_wait_for (fence, END_MAX_WAIT, NULL))
+      && gst_vkgdr_fence_wait_for (fence, CALLER_MAX_WAIT, NULL))
     task_run (task);
   else
     leave_undone (task);
