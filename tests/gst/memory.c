@@ -992,6 +992,10 @@ TEST (calls_that_fail)
     { "cuMemcpyDtoDAsync:1+", "A copy between memories: CUDA_ERROR_UNKNOWN" },
     { "cuMemcpy2DAsync:1+", "A copy between memories: CUDA_ERROR_UNKNOWN" },
     { "cuEventRecord:1+", "cuEventRecord: CUDA_ERROR_UNKNOWN" },
+    /* As if the context were lost, but it works again. */
+    { "cuMemsetD8Async:1+:CUDA_ERROR_LAUNCH_FAILED", "cuMemsetD8Async: " },
+    { "cuMemcpyDtoDAsync:1+:CUDA_ERROR_LAUNCH_FAILED",
+        "A copy between memories: CUDA_ERROR_LAUNCH_FAILED" },
   };
   GError *error = NULL;
   guint i;
