@@ -35,7 +35,7 @@ try:  # since GLib 2.84
     from gi.repository import GLibUnix
 
     add_signal = GLibUnix.signal_add
-except (ImportError, ValueError):
+except (AttributeError, ImportError, ValueError):  # Debian 13 has it without this name
     add_signal = GLib.unix_signal_add
 PROGRESS_MS = 200
 # The time in which the encoder and the muxer have to finish after Ctrl-C.
