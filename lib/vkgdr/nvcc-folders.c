@@ -187,6 +187,22 @@ vkgdr_nvcc_find_folders (const void *nvrtc)
   return NULL;
 }
 
+void
+vkgdr_nvcc_load_builtins (const void *nvrtc, int major, int minor)
+{
+  char folder[PATH_MAX], path[PATH_MAX];
+  Dl_info info;
+
+  if (dladdr (nvrtc, &info) == 0 || !strchr (info.dli_fname, '/')
+      || snprintf (folder, sizeof (folder), "%s", info.dli_fname) >= PATH_MAX)
+    return;
+  cut (folder, 1);
+  if (snprintf (path, sizeof (path), "%s/libnvrtc-builtins.so.%d.%d", folder,
+          major, minor)
+      < PATH_MAX)
+    dlopen (path, RTLD_NOW | RTLD_LOCAL);
+}
+
 /* --- advice -------------------------------------------------------------- */
 
 #define PACKAGE(pip) \

@@ -5,8 +5,8 @@
  * NVRTC compiles for the device only. It has no headers of the C library, and
  * other options than nvcc. This is the one place that knows the difference: for
  * libgstvkgdr-1.0 and for the module of Python. Exported only for these: the
- * symbols are not public API, and the header is not installed. Loads nothing,
- * and runs no compiler. All functions are thread-safe.
+ * symbols are not public API, and the header is not installed. Runs no
+ * compiler. All functions are thread-safe.
  */
 
 #ifndef VKGDR_NVCC_H
@@ -49,6 +49,13 @@ VKGDR_API char **vkgdr_nvcc_translate (
  * and of pip's packages (VIRTUAL_ENV, CONDA_PREFIX, ~/.local, /usr/local).
  * Result as that of vkgdr_nvcc_translate(). */
 VKGDR_API char **vkgdr_nvcc_find_folders (const void *nvrtc);
+
+/* Loads the library that NVRTC loads by its name when it compiles, if it is in
+ * the folder of NVRTC: not all toolkits and packages of pip say that it is to
+ * be searched there. @nvrtc is the address of one of NVRTC's functions. The
+ * library stays loaded. */
+VKGDR_API void vkgdr_nvcc_load_builtins (
+    const void *nvrtc, int major, int minor);
 
 VKGDR_API void vkgdr_nvcc_free (char **list);
 

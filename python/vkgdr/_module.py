@@ -287,7 +287,7 @@ class Function(Handle):
         the module struct, F, D, and types of NumPy. All else is a pointer.
         """
         if shared is not None:
-            _deprecated("setting the shared memory size in Function.prepare")
+            _deprecated("the argument shared of prepare()")
             self._shared = shared
         self.texrefs = texrefs or ()
         self.arg_format = "".join(map(_type_code, arg_types))

@@ -18,7 +18,8 @@ from ._library import declare, lib, structure
 _Header = structure("_Header", "s name s text")
 declare("""
     vkgdr_nvcc_translate W WP  vkgdr_nvcc_find_folders W P  vkgdr_nvcc_free - W
-    vkgdr_nvcc_get_headers H -  vkgdr_nvcc_get_options W i  vkgdr_nvcc_explain s s""",
+    vkgdr_nvcc_get_headers H -  vkgdr_nvcc_get_options W i  vkgdr_nvcc_explain s s
+    vkgdr_nvcc_load_builtins - Pii""",
     W=ctypes.POINTER(ctypes.c_char_p), H=ctypes.POINTER(_Header))
 
 #: The header in front of every source, and those that the C library has.
@@ -78,6 +79,8 @@ class Nvrtc:
         major, minor = ctypes.c_int(), ctypes.c_int()
         self._library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
         self.version = (major.value, minor.value)
+        lib.vkgdr_nvcc_load_builtins(
+            ctypes.cast(self._library.nvrtcVersion, ctypes.c_void_p), *self.version)
         # Another build of softcuda refuses the images of this one.
         status = os.stat(path) if self.is_software else None
         self.build = (status.st_mtime_ns, status.st_size) if status else ()

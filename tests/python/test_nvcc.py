@@ -413,6 +413,16 @@ class Advice(support.TestCase):
             self.assert_prints(re.escape("\n".join(folders)) + "\n.*", code)
 
 
+    def test_builtins_beside_the_compiler_are_loaded(self) -> None:
+        """NVRTC loads a second library by its name alone when it compiles."""
+        library = os.path.join(os.fsdecode(lib.vkgdr_driver_softcuda_dir()), "libnvrtc.so.13")
+        with tempfile.TemporaryDirectory() as top:
+            for name in ("libnvrtc.so.13", "libnvrtc-builtins.so.13.0"):
+                shutil.copy(library, os.path.join(top, name))
+            _nvrtc.Nvrtc(os.path.join(top, "libnvrtc.so.13"))
+            with open("/proc/self/maps", encoding="utf-8") as file:
+                self.assertIn(os.path.join(top, "libnvrtc-builtins.so.13.0"), file.read())
+
     def test_headers_of_pip_are_found(self) -> None:
         """In an environment that is active, also by a program that is not Python; and after
         an error, if they are new."""

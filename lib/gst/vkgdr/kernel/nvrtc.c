@@ -121,6 +121,8 @@ nvrtc_initialise (GstVkgdrNvrtc *self)
         "%s: nvrtcVersion: %s", self->name, self->nvrtcGetErrorString (result));
     return FALSE;
   }
+  vkgdr_nvcc_load_builtins (
+      (const void *) self->nvrtcVersion, self->major, self->minor);
   self->has_cubin = self->nvrtcGetCUBINSize && self->nvrtcGetCUBIN;
   nvrtc_read_archs (self);
   return TRUE;
