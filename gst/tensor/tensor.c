@@ -227,6 +227,9 @@ gst_vkgdr_tensor_request_new_pad (GstElement *element, GstPadTemplate *template,
   GstPad *pad = GST_ELEMENT_CLASS (parent_class)
                     ->request_new_pad (element, template, name, caps);
 
+  if (pad)
+    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+        gst_vkgdr_tensor_check_event, element, NULL);
   gst_pad_mark_reconfigure (GST_AGGREGATOR_SRC_PAD (GST_AGGREGATOR (element)));
   return pad;
 }
