@@ -291,16 +291,19 @@ choose_provider (GstVkgdrInfer *self, const GstOrt *ort, Provider provider,
   return TRUE;
 }
 
+/* gst-launch-1.0 prints the second text of a message, and applications show the
+ * first one. */
 static void
 offer_modelinfo (GstVkgdrInfer *self, const gchar *model_file)
 {
   gchar *text = gst_infer_network_make_modelinfo (self->network);
+  gchar *message = g_strdup_printf (
+      "Decoders recognise the tensors of this network by a file %s.modelinfo. "
+      "If the ids fit, it is:\n\n%s",
+      model_file, text);
 
-  GST_ELEMENT_INFO (self, STREAM, DECODE,
-      ("Decoders recognise the tensors of this network by a file "
-       "%s.modelinfo. If the ids fit, it is:\n\n%s",
-          model_file, text),
-      (NULL));
+  GST_ELEMENT_INFO (self, STREAM, DECODE, ("%s", message), ("%s", message));
+  g_free (message);
   g_free (text);
 }
 

@@ -255,14 +255,34 @@ set_input (GstInferNetwork *self, Shape *shape, GError **error)
   return TRUE;
 }
 
+/* Reads the section of the input. What it does not say is that of the network.
+ */
+static gboolean
+read_section (GstInferNetwork *self, GKeyFile *file, const gchar *path,
+    Shape *shape, GError **error)
+{
+  gint dims[GST_INFER_MAX_DIMS];
+  const gchar *id = "";
+  guint i, batch = 1;
+
+  if (!gst_infer_modelinfo_check (file, path, self->input, shape->type,
+          shape->dims, shape->n_dims, error))
+    return FALSE;
+  for (i = 0; i < shape->n_dims; i++)
+    dims[i] = (gint) CLAMP (shape->dims[i], -1, G_MAXINT);
+  g_key_file_set_integer_list (file, self->input, "dims", dims, shape->n_dims);
+  g_key_file_set_string (
+      file, self->input, "type", gst_tensor_data_type_get_name (shape->type));
+  return gst_tensor_modelinfo_read (
+      file, path, self->input, self->config, &batch, &id, error);
+}
+
 /* Reads the input. @shape is also used to complete outputs. */
 static gboolean
 read_input (GstInferNetwork *self, const GstInferOptions *options,
     GKeyFile *file, const gchar *path, Shape *shape, GError **error)
 {
   const OrtApi *api = self->ort->api;
-  const gchar *id = "";
-  guint batch = 1;
   size_t n = 0;
 
   self->config = gst_vkgdr_tensor_config_copy (&options->settings->config);
@@ -277,10 +297,7 @@ read_input (GstInferNetwork *self, const GstInferOptions *options,
   if (!read_shape (self, TRUE, 0, &self->input, shape, error))
     return FALSE;
   if (file && g_key_file_has_group (file, self->input)
-      && (!gst_infer_modelinfo_check (file, path, self->input, shape->type,
-              shape->dims, shape->n_dims, error)
-          || !gst_tensor_modelinfo_read (
-              path, self->input, self->config, &batch, &id, error)))
+      && !read_section (self, file, path, shape, error))
     return FALSE;
   return set_input (self, shape, error)
          && gst_tensor_settings_read_numbers (

@@ -161,17 +161,14 @@ gst_tensor_modelinfo_open (const gchar *path, GError **error)
 }
 
 gboolean
-gst_tensor_modelinfo_read (const gchar *path, const gchar *input,
-    GstVkgdrTensorConfig *config, guint *batch, const gchar **tensor_id,
-    GError **error)
+gst_tensor_modelinfo_read (GKeyFile *file, const gchar *path,
+    const gchar *input, GstVkgdrTensorConfig *config, guint *batch,
+    const gchar **tensor_id, GError **error)
 {
-  GKeyFile *file = gst_tensor_modelinfo_open (path, error);
-  gchar *name, *id = NULL;
+  gchar *name = input ? g_strdup (input) : find_input (file);
+  gchar *id = NULL;
   gboolean ok = FALSE;
 
-  if (!file)
-    return FALSE;
-  name = input ? g_strdup (input) : find_input (file);
   if (!name)
     fail (error, path, "has no input");
   else
@@ -182,6 +179,5 @@ gst_tensor_modelinfo_read (const gchar *path, const gchar *input,
     *tensor_id = g_intern_string (id);
   g_free (id);
   g_free (name);
-  g_key_file_unref (file);
   return ok;
 }

@@ -186,6 +186,7 @@ make_config (GstVkgdrTensor *self, const GstVideoInfo *info, guint *capacity,
 {
   GstVkgdrTensorConfig *config;
   const gchar *modelinfo;
+  GKeyFile *file;
   GError *error = NULL;
 
   GST_OBJECT_LOCK (self);
@@ -194,9 +195,12 @@ make_config (GstVkgdrTensor *self, const GstVideoInfo *info, guint *capacity,
   *tensor_id = self->tensor_id;
   modelinfo = self->modelinfo;
   GST_OBJECT_UNLOCK (self);
-  if (modelinfo)
+  file = modelinfo ? gst_tensor_modelinfo_open (modelinfo, &error) : NULL;
+  if (file) {
     gst_tensor_modelinfo_read (
-        modelinfo, NULL, config, capacity, tensor_id, &error);
+        file, modelinfo, NULL, config, capacity, tensor_id, &error);
+    g_key_file_unref (file);
+  }
   GST_OBJECT_LOCK (self);
   if (*capacity == 0)
     *capacity = MAX (GST_ELEMENT (self)->numsinkpads, 1);

@@ -58,16 +58,16 @@ void gst_tensor_field_get (gconstpointer field, GValue *value);
 
 /* --- modelinfo.c --- */
 
-/* Sets the fields of @config that the file at @path describes, and *@batch and
- * *@tensor_id (interned) unless they are set. @input is the name of the
- * network's input, or NULL for the first one in the file. Returns FALSE with
- * @error set. */
-gboolean gst_tensor_modelinfo_read (const gchar *path, const gchar *input,
-    GstVkgdrTensorConfig *config, guint *batch, const gchar **tensor_id,
-    GError **error);
-
 /* Reads a file of version 1. Returns NULL with @error set. */
 GKeyFile *gst_tensor_modelinfo_open (const gchar *path, GError **error);
+
+/* Sets the fields of @config that @file describes, and *@batch and *@tensor_id
+ * (interned) unless they are set. @path, that of the file, is for messages.
+ * @input is the name of the network's input, or NULL for the first one in the
+ * file. Returns FALSE with @error set. */
+gboolean gst_tensor_modelinfo_read (GKeyFile *file, const gchar *path,
+    const gchar *input, GstVkgdrTensorConfig *config, guint *batch,
+    const gchar **tensor_id, GError **error);
 
 /* Sets the size, layout and channels of @config. @dims has 3 or 4 numbers, of
  * which those that are not positive have any size. Returns FALSE if the last

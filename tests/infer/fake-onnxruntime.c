@@ -8,9 +8,11 @@
  *
  * Environment: FAKE_VERSION; FAKE_FAIL, the number of the call that fails;
  * FAKE_PCI, the address of the provider's device; FAKE_NAME, its name;
- * FAKE_REFUSES, if it refuses options. Without the option user_compute_stream,
- * it waits for no stream. fake_calls () is the number of calls that could fail,
- * and fake_live () that of objects that were not released.
+ * FAKE_REFUSES, if it refuses options; FAKE_ENDLESS, if a run ends only when it
+ * is told to terminate: meanwhile fake_running () is 1. Without the option
+ * user_compute_stream, it waits for no stream. fake_calls () is the number of
+ * calls that could fail, and fake_live () that of objects that were not
+ * released.
  */
 
 #include <dlfcn.h>
@@ -18,11 +20,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define EXPORT __attribute__ ((visibility ("default")))
 
 int fake_calls (void);
 int fake_live (void);
+int fake_running (void);
 
 struct OrtStatus {
   char text[128];
@@ -40,7 +44,7 @@ struct OrtSession {
   int n;
 };
 struct OrtRunOptions {
-  int terminate;
+  _Atomic int terminate;
 };
 struct OrtMemoryInfo {
   int is_cuda;
@@ -80,6 +84,7 @@ static struct OrtHardwareDevice hardware;
 static struct OrtKeyValuePairs metadata;
 static OrtAllocator allocator;
 static int calls, live;
+static _Atomic int running;
 
 EXPORT int
 fake_calls (void)
@@ -90,6 +95,11 @@ EXPORT int
 fake_live (void)
 {
   return live;
+}
+EXPORT int
+fake_running (void)
+{
+  return running;
 }
 
 static OrtStatus *
@@ -106,11 +116,11 @@ check (const char *name)
 }
 
 static OrtStatus *
-check_again (void)
+fail (const char *text)
 {
   OrtStatus *status = calloc (1, sizeof *status);
 
-  strcpy (status->text, "no such option");
+  strcpy (status->text, text);
   return status;
 }
 
@@ -280,7 +290,7 @@ CALL (SessionOptionsAppendExecutionProvider_V2,
         size_t n_options),
     {
       if (n_options > 0 && getenv ("FAKE_REFUSES"))
-        return check_again ();
+        return fail ("no such option");
       stream = NULL;
       for (size_t i = 0; i < n_options; i++)
         if (strcmp (keys[i], "user_compute_stream") == 0)
@@ -376,6 +386,17 @@ CALL (BindOutput, (OrtIoBinding * b, const char *name, const OrtValue *value),
 CALL (BindOutputToDevice,
     (OrtIoBinding * b, const char *name, const OrtMemoryInfo *info),
     { b->z_is_cuda = info->is_cuda; })
+static OrtStatus *
+wait_for_termination (const OrtRunOptions *options)
+{
+  const struct timespec interval = { 0, 1000000 };
+
+  for (running = 1; !options->terminate;)
+    nanosleep (&interval, NULL);
+  running = 0;
+  return fail ("terminated");
+}
+
 CALL (RunWithBinding,
     (OrtSession * s, const OrtRunOptions *o, const OrtIoBinding *c), {
       static const int64_t dims[] = { 2, 4 };
@@ -384,6 +405,8 @@ CALL (RunWithBinding,
       float y[5] = { 0, 1, 2, 3, 4 };
       float z[8];
 
+      if (getenv ("FAKE_ENDLESS"))
+        return wait_for_termination (o);
       if (copy (x, b->x->data, sizeof x, 0, b->x->is_cuda))
         abort ();
       for (int i = 0; i < 192; i++)

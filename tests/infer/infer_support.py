@@ -2,7 +2,7 @@
 """Helpers for the tests of vkgdrinfer: frames with a bright box, tensors, detections."""
 
 import tempfile
-from typing import List, NamedTuple, Tuple
+from typing import List, NamedTuple, Sequence, Tuple
 
 import gi
 
@@ -20,6 +20,9 @@ Gst.init(None)
 NAMES = {int(getattr(GstAnalytics.TensorDataType, name.upper())): name
          for name in ("float32", "float16", "int64", "uint8")}
 
+# run() takes the samples after EOS.
+SINK = "appsink name=sink sync=false wait-on-eos=false"
+
 
 class Box(NamedTuple):
     x: float
@@ -28,40 +31,55 @@ class Box(NamedTuple):
     height: float
 
 
-def picture(width: int, height: int, box: Box) -> Gst.Buffer:
+def picture(width: int, height: int, box: Box) -> np.ndarray:
     """A dark frame of RGB with a white box."""
     frame = np.full((height, width, 3), 16, np.uint8)
     x, y, w, h = (int(number) for number in box)
     frame[y:y + h, x:x + w] = 255
-    rows = np.zeros((height, (width * 3 + 3) // 4 * 4), np.uint8)
-    rows[:, :width * 3] = frame.reshape(height, width * 3)
-    return Gst.Buffer.new_wrapped(rows.tobytes())
+    return frame
 
 
-def infer(
-    width: int, height: int, box: Box, elements: str, format: str = "NV12", n: int = 1
-) -> List[Gst.Sample]:
-    """The samples behind `elements`, the first of which is vkgdrinfer. Raises its error."""
+def run(frames: Sequence[np.ndarray], elements: str) -> List[Gst.Sample]:
+    """The samples of the appsink "sink" of `elements`, which get frames of RGB. Raises
+    their error.
+    """
+    height, width, _ = frames[0].shape
     pipeline = Gst.parse_launch(
         f"appsrc name=src format=time caps=\"video/x-raw,format=RGB,width={width},"
-        f"height={height},framerate=25/1\" ! videoconvert ! video/x-raw,format={format} "
-        f"! vkgdrupload ! {elements} ! appsink name=sink sync=false wait-on-eos=false")
+        f"height={height},framerate=25/1\" ! videoconvert ! {elements}")
     src, sink = pipeline.get_by_name("src"), pipeline.get_by_name("sink")
     pipeline.set_state(Gst.State.PLAYING)
-    for i in range(n):
-        buffer = picture(width, height, box)
+    for i, frame in enumerate(frames):
+        rows = np.zeros((height, (width * 3 + 3) // 4 * 4), np.uint8)
+        rows[:, :width * 3] = frame.reshape(height, width * 3)
+        buffer = Gst.Buffer.new_wrapped(rows.tobytes())
         buffer.pts = i * Gst.SECOND // 25
         src.emit("push-buffer", buffer)
     src.emit("end-of-stream")
     message = pipeline.get_bus().timed_pop_filtered(
         30 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
-    samples: List[Gst.Sample] = list(iter(lambda: sink.emit("try-pull-sample", 0), None))
+    samples: List[Gst.Sample] = list(iter(
+        lambda: sink and sink.emit("try-pull-sample", 0), None))
     pipeline.set_state(Gst.State.NULL)
     if message is None:
         raise TimeoutError(elements)
     if message.type == Gst.MessageType.ERROR:
         raise message.parse_error()[0]
     return samples
+
+
+def infer(
+    width: int, height: int, box: Box, elements: str, format: str = "NV12", n: int = 1
+) -> List[Gst.Sample]:
+    """The samples behind `elements`, the first of which is vkgdrinfer. Raises its error."""
+    return run([picture(width, height, box)] * n,
+               f"video/x-raw,format={format} ! vkgdrupload ! {elements} "
+               f"! {SINK}")
+
+
+def encode(frames: Sequence[np.ndarray], path: str) -> None:
+    """Writes a clip of H.264 in an MP4 file."""
+    run(frames, f"x264enc ! h264parse ! mp4mux ! filesink location={path}")
 
 
 def tensors(buffer: Gst.Buffer) -> List[Tuple[str, np.ndarray]]:

@@ -144,7 +144,7 @@ def endless(path: str) -> str:
     mean = graph.node("ReduceMean", "x", keepdims=0)
     state = graph.node("Expand", mean, graph.constant(np.array([64, 64], np.int64)))
     graph.node(
-        "Loop", graph.constant(np.int64(1 << 40)), graph.constant(np.bool_(True)), state,
+        "Loop", graph.constant(np.int64((1 << 31) - 1)), graph.constant(np.bool_(True)), state,
         output="y", body=body)
     return graph.save(path, [value("x", FLOAT, 1, 3, 8, 8)], [value("y", FLOAT, 64, 64)])
 
@@ -158,6 +158,37 @@ def passing(
     tensor = inputs[0].type.tensor_type
     dims = [d.dim_value for d in tensor.shape.dim] if has_shape else []
     return graph.save(path, inputs, [value("y", tensor.elem_type, *dims)], **kw)
+
+
+def faces(source: str, path: str) -> None:
+    """Makes a network for ultralightfacedetectortensordec of one of BlazeFace, whose outputs
+    are scores and boxes of 512 fine and 384 coarse anchors, from their middles, in pixels.
+    """
+    model = onnx.load(source)
+    fine, coarse, fine_boxes, coarse_boxes = (output.name for output in model.graph.output)
+    size = model.graph.input[0].type.tensor_type.shape.dim[1].dim_value
+    graph = Graph()
+    logits = graph.node("Concat", fine, coarse, axis=1)
+    face = graph.node("Sigmoid", logits)
+    other = graph.node("Sub", graph.constant(np.float32(1)), face)
+    graph.node("Concat", other, face, output="scores", axis=2)
+    middles = np.concatenate([
+        np.repeat(np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2), n, axis=0)
+        for cells, n in ((16, 2), (8, 6)) for grid in [(np.arange(cells) + 0.5) / cells]])
+    boxes = graph.node("Div", graph.node("Concat", fine_boxes, coarse_boxes, axis=1),
+                       graph.constant(np.float32(size)))
+    offset, extent = (graph.node(
+        "Slice", boxes, *(graph.constant(np.array([i], np.int64)) for i in (begin, begin + 2, 2)))
+        for begin in (0, 2))
+    middle = graph.node("Add", offset, graph.constant(middles[None].astype(np.float32)))
+    half = graph.node("Div", extent, graph.constant(np.float32(2)))
+    graph.node("Concat", *(graph.node(op, middle, half) for op in ("Sub", "Add")),
+               output="boxes", axis=2)
+    model.graph.node.extend(graph.nodes)
+    model.graph.initializer.extend(graph.constants)
+    del model.graph.output[:]
+    model.graph.output.extend([value("boxes", FLOAT, 1, 896, 4), value("scores", FLOAT, 1, 896, 2)])
+    onnx.save(model, path)
 
 
 YOLO_MODELINFO = """[modelinfo]

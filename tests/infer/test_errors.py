@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What users get who give vkgdrinfer something that it cannot run: one sentence with what
-to do. Each case is a process of gst-launch-1.0.
+to do. Each case is a process of gst-launch-1.0, which loads ONNX Runtime anew.
 """
 
 import os
-import subprocess
 import unittest
-from typing import Any
+from typing import Any, Tuple
 
 os.environ["VKGDR_DRIVER"] = os.environ.get("VKGDR_DRIVER", "software")
 
+import launch  # noqa: E402
 import networks  # noqa: E402
 from infer_support import Folder  # noqa: E402
 from networks import FLOAT, UINT8, Graph, TensorProto, value  # noqa: E402
@@ -17,13 +17,14 @@ from networks import FLOAT, UINT8, Graph, TensorProto, value  # noqa: E402
 FAKE = os.environ["FAKE_ONNXRUNTIME"]
 
 
-def launch(elements: str, **variables: str) -> subprocess.CompletedProcess:
-    """Nothing reads stderr of gst-launch-1.0 alone: Debian's ONNX Runtime writes to it."""
-    return subprocess.run(
-        ["gst-launch-1.0", *"videotestsrc num-buffers=2 ! vkgdrupload !".split(),
-         *elements.split(), "!", "fakesink"],
-        env={**os.environ, "LC_ALL": "C.UTF-8", **variables}, text=True, timeout=60,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+def run(elements: str, **variables: str) -> Tuple[int, str]:
+    """The exit status and all output: nothing reads stderr alone, to which Debian's ONNX
+    Runtime writes, too.
+    """
+    result = launch.run(
+        launch.LAUNCH, *"videotestsrc num-buffers=2 ! vkgdrupload !".split(), *elements.split(),
+        "!", "fakesink", LC_ALL="C.UTF-8", **variables)
+    return result.returncode, result.stdout + result.stderr
 
 
 class Errors(unittest.TestCase):
@@ -36,11 +37,11 @@ class Errors(unittest.TestCase):
         return networks.passing(self.folder.path("model.onnx"), inputs or self.input, **kw)
 
     def refused(self, expected: str, elements: str, **variables: str) -> None:
-        result = launch(elements, **variables)
-        self.assertIn(result.returncode, (1, 255), result.stdout)
-        errors = [line for line in result.stdout.splitlines() if line.startswith("ERROR: from")]
+        status, output = run(elements, **variables)
+        self.assertIn(status, (1, 255), output)
+        errors = [line for line in output.splitlines() if line.startswith("ERROR: from")]
         # After an error in the stream, the source posts one, too.
-        self.assertEqual(len([e for e in errors if "vkgdrinfer" in e]), 1, result.stdout)
+        self.assertEqual(len([e for e in errors if "vkgdrinfer" in e]), 1, output)
         self.assertRegex(errors[0], expected)
 
     def model_refused(self, expected: str, model: str) -> None:
@@ -135,9 +136,18 @@ class Errors(unittest.TestCase):
         self.refused(
             "provider .*/provider.so cannot be loaded: .*provider.so",
             f"vkgdrinfer model-file={model} execution-provider=cuda provider-library={library}")
-        result = launch(f"vkgdrinfer model-file={model} provider-library={library}")
-        self.assertEqual(result.returncode, 0, result.stdout)
-        self.assertRegex(result.stdout, "WARNING: from.*The network runs on the CPU. .*provider.so")
+        status, output = run(f"vkgdrinfer model-file={model} provider-library={library}")
+        self.assertEqual(status, 0, output)
+        self.assertRegex(output, "WARNING: from.*The network runs on the CPU. .*provider.so")
+
+    def test_threads(self) -> None:
+        """ONNX Runtime gets as many threads as are asked for, and by default at most four."""
+        for threads in 3, 0:
+            _, output = run(
+                f"vkgdrinfer model-file={self.passing()} threads={threads}",
+                GST_DEBUG="vkgdrinfer:4")
+            expected = threads or min(os.cpu_count() or 1, 4)
+            self.assertRegex(output, f"ONNX Runtime .* {expected} threads")
 
     def test_driver_fails(self) -> None:
         """A call of the driver that fails is an error that names it."""
@@ -146,10 +156,10 @@ class Errors(unittest.TestCase):
         for call in ("cuMemAlloc:1+", "cuModuleLoadDataEx:1", "cuModuleLoadDataEx:2",
                      "cuLaunchKernel:1", "cuLaunchKernel:2"):
             with self.subTest(call):
-                result = launch(f"vkgdrinfer model-file={model} ! yolov8tensordec",
-                                SOFTCUDA_FAIL=call)
-                self.assertIn(result.returncode, (1, 2, 255), result.stdout)
-                self.assertRegex(result.stdout, f"ERROR: from.*{call.partition(':')[0]}")
+                status, output = run(f"vkgdrinfer model-file={model} ! yolov8tensordec",
+                                     SOFTCUDA_FAIL=call)
+                self.assertIn(status, (1, 2, 255), output)
+                self.assertRegex(output, f"ERROR: from.*{call.partition(':')[0]}")
 
     def test_run_fails(self) -> None:
         """A network whose sizes do not fit fails in the run."""
@@ -163,4 +173,4 @@ class Errors(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    raise SystemExit(launch.main())

@@ -6,6 +6,7 @@ are those of the device, and each call that fails once.
 import ctypes
 import os
 import tempfile
+import time
 import unittest
 from typing import List, Optional
 
@@ -62,6 +63,24 @@ class Fake(DeviceTestCase):
                     self.check(sample, 1)
             finally:
                 del os.environ[name]
+
+    def test_stop_during_a_run(self) -> None:
+        """A run is told to end before the element waits for it. It is no error."""
+        for provider in "cuda", "cpu":
+            pipeline = Gst.parse_launch(
+                f"videotestsrc ! vkgdrupload ! {self.elements(provider)} ! fakesink")
+            os.environ["FAKE_ENDLESS"] = "1"
+            try:
+                pipeline.set_state(Gst.State.PLAYING)
+                self.wait_until(self.library.fake_running)
+                begin = time.monotonic()
+                pipeline.set_state(Gst.State.NULL)
+                self.assertLess(time.monotonic() - begin, 5)
+            finally:
+                del os.environ["FAKE_ENDLESS"]
+            self.assertIsNone(pipeline.get_bus().timed_pop_filtered(0, Gst.MessageType.ERROR))
+            self.assertFalse(self.library.fake_running())
+            self.check(self.run_network(provider)[0], 1)
 
     def test_nothing_is_left(self) -> None:
         self.run_network("cpu")

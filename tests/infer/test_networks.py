@@ -228,12 +228,22 @@ class Preparation(Case):
             (_, x), = tensors(sample.get_buffer())
             np.testing.assert_allclose(x[:, :, :, :2], white, atol=1e-3)
             np.testing.assert_allclose(x[:, :, :, 2:], black, atol=1e-3)
-        self.folder.modelinfo(
-            model, "[modelinfo]\nversion=1.0\n[x]\ndir=input\ntype=float32\ndims=1,3,4,4\n"
-            "ranges=-1.0,1.0\n")
-        (sample,) = infer(4, 4, Box(0, 0, 2, 4), f"vkgdrinfer model-file={model}", "RGB")
-        (_, x), = tensors(sample.get_buffer())
-        np.testing.assert_allclose(x[:, :, :, :2], 1, atol=1e-3)
+        for section in "dir=input\ntype=float32\ndims=1,3,4,4\n", "":
+            self.folder.modelinfo(
+                model, f"[modelinfo]\nversion=1.0\n[x]\n{section}ranges=-1.0,1.0\n")
+            (sample,) = infer(4, 4, Box(0, 0, 2, 4), f"vkgdrinfer model-file={model}", "RGB")
+            (_, x), = tensors(sample.get_buffer())
+            np.testing.assert_allclose(x[:, :, :, :2], 1, atol=1e-3)
+            np.testing.assert_allclose(x[:, :, :, 2:], 32 / 255 - 1, atol=1e-3)
+
+    def test_modelinfo_elsewhere(self) -> None:
+        """The property names another file than the one beside the model."""
+        model = self.yolo()
+        other = self.folder.modelinfo(
+            self.folder.path("other"), networks.YOLO_MODELINFO.replace("id=yolo", "id=my"))
+        (sample,) = infer(
+            64, 48, Box(8, 8, 8, 8), f"vkgdrinfer model-file={model} modelinfo={other}.modelinfo")
+        self.assertEqual([name for name, _ in tensors(sample.get_buffer())], ["my-v8-out"])
 
     def test_stats(self) -> None:
         pipeline = Gst.parse_launch(
