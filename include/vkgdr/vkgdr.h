@@ -471,7 +471,7 @@ VKGDR_API vkgdr_obstacle vkgdr_get_window_obstacle (
  *
  * Begins to open the window in another thread, unless that was done before.
  * Does not wait. Meanwhile, NVIDIA's driver blocks calls that allocate or free
- * for some 10 ms.
+ * for some 10 ms, and exit() waits, because the driver would crash.
  *
  * Since: 0.3 of gst-vkgdr
  */

@@ -152,11 +152,39 @@ vkgdr_vulkan_thread_unref (vkgdr_vulkan_thread *self)
   pthread_mutex_unlock (&users_lock);
 }
 
+/* NVIDIA's driver crashes in vkCreateInstance() and vkCreateDevice() if the
+ * process ends meanwhile. Nobody waits for calls that were only begun, so
+ * exit() does. */
+static void
+wait_at_exit (void)
+{
+  vkgdr_vulkan_thread *self;
+
+  pthread_mutex_lock (&users_lock);
+  self = current;
+  if (self && is_of_this_process (self)) {
+    pthread_mutex_lock (&self->lock);
+    while (self->first)
+      pthread_cond_wait (&self->changed, &self->lock);
+    pthread_mutex_unlock (&self->lock);
+  }
+  pthread_mutex_unlock (&users_lock);
+}
+
+static void
+register_wait (void)
+{
+  atexit (wait_at_exit);
+}
+
 void
 vkgdr_vulkan_thread_begin (vkgdr_vulkan_thread *self, vkgdr_vulkan_call *call)
 {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+
   if (!is_of_this_process (self))
     return;
+  pthread_once (&once, register_wait);
   pthread_mutex_lock (&self->lock);
   queue_locked (self, call);
   pthread_mutex_unlock (&self->lock);

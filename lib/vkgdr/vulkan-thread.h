@@ -48,8 +48,8 @@ vkgdr_vulkan_thread *vkgdr_vulkan_thread_ref (void);
 void vkgdr_vulkan_thread_unref (vkgdr_vulkan_thread *self);
 
 /* Queues @call, unless that was done before. Calls are made in their order.
- * Does nothing in a process that was forked after the thread was started.
- * Thread-safe. */
+ * exit() waits until they are done. Does nothing in a process that was forked
+ * after the thread was started. Thread-safe. */
 void vkgdr_vulkan_thread_begin (
     vkgdr_vulkan_thread *self, vkgdr_vulkan_call *call);
 

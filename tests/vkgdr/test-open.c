@@ -11,6 +11,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define WINDOW_FLAGS \
   (VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
@@ -164,6 +166,31 @@ TEST_LOOP (window_is_opened_later, N_WAYS)
   }
   assert_no_error ();
   vkgdr_close (g);
+}
+
+static vkgdr_t ending;
+
+static void
+say_if_open (void)
+{
+  _exit (vkgdr_knows_window (ending) ? 0 : 1);
+}
+
+/* Handlers of exit() are called in reverse order. */
+TEST (exit_waits_for_the_window)
+{
+  pid_t child = fork ();
+  int status = -1;
+
+  if (child == 0) {
+    setenv ("VKGDR_DEBUG", "bar", 1);
+    atexit (say_if_open);
+    ending = test_open (LATER);
+    vkgdr_begin_window (ending);
+    exit (1);
+  }
+  waitpid (child, &status, 0);
+  ck_assert_int_eq (status, 0);
 }
 
 /* An integrated device, as the software device is one, has no other memory. */
