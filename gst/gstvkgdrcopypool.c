@@ -34,7 +34,7 @@ make_pool (GstVkgdrCopyPool *self, GstVkgdrContext *context, gsize size)
   GstStructure *config;
 
   self->size = size;
-  self->pool = gst_vkgdr_buffer_pool_new_early (context);
+  self->pool = gst_vkgdr_buffer_pool_new (context);
   g_signal_connect (
       self->pool, "acquire-failed", G_CALLBACK (keep_reason), self);
   config = gst_buffer_pool_get_config (self->pool);

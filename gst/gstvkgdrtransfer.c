@@ -504,13 +504,11 @@ warn_staged (GstVkgdrTransfer *self)
   gst_structure_free (device);
 }
 
-/* Whether the CPU cannot write to @memory, which is VkgdrMemory, directly,
- * though the window was open when it was allocated. */
+/* Whether the CPU cannot write to @memory, which is VkgdrMemory, directly. */
 static gboolean
 is_outside_window (GstMemory *memory)
 {
-  return !gst_vkgdr_memory_get_host_pointer (memory)
-         && !gst_vkgdr_memory_is_early (memory);
+  return !gst_vkgdr_memory_get_host_pointer (memory);
 }
 
 /* Adds the access mode and the times of upstream's writes to the statistics.

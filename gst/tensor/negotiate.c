@@ -99,7 +99,7 @@ gst_vkgdr_tensor_check_event (
 static GstBufferPool *
 make_pool (GstVkgdrContext *context, GstCaps *caps, const GstVideoInfo *info)
 {
-  GstBufferPool *pool = gst_vkgdr_buffer_pool_new_early (context);
+  GstBufferPool *pool = gst_vkgdr_buffer_pool_new (context);
   GstStructure *config = gst_buffer_pool_get_config (pool);
 
   gst_buffer_pool_config_set_params (

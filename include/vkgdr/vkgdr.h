@@ -66,10 +66,6 @@ typedef struct vkgdr_memory *vkgdr_memory_t;
  * @VKGDR_OPEN_REQUIRE_COHERENT_BIT: fail unless the memory is coherent
  * @VKGDR_OPEN_WINDOW_OPTIONAL_BIT: open the device also if it has no window;
  *   then vkgdr_get_window_obstacle() tells why (Since: 0.2 of gst-vkgdr)
- * @VKGDR_OPEN_WINDOW_LATER_BIT: with the last flag: do not open the window
- *   now, unless the device is integrated. vkgdr_begin_window() opens it in the
- *   background. Functions that need it open it, or wait until it is open, which
- *   takes about as long as opening the device in CUDA (Since: 0.3 of gst-vkgdr)
  *
  * Flags of vkgdr_open(). Unknown bits are refused.
  */
@@ -77,8 +73,7 @@ typedef enum vkgdr_open_flags {
   VKGDR_OPEN_CURRENT_CONTEXT_BIT = 1,
   VKGDR_OPEN_FORCE_NON_COHERENT_BIT = 2,
   VKGDR_OPEN_REQUIRE_COHERENT_BIT = 4,
-  VKGDR_OPEN_WINDOW_OPTIONAL_BIT = 8,
-  VKGDR_OPEN_WINDOW_LATER_BIT = 16
+  VKGDR_OPEN_WINDOW_OPTIONAL_BIT = 8
 } vkgdr_open_flags;
 
 /**
@@ -464,30 +459,6 @@ typedef enum vkgdr_obstacle {
  */
 VKGDR_API vkgdr_obstacle vkgdr_get_window_obstacle (
     vkgdr_t g, const char **reason, const char **remedy);
-
-/**
- * vkgdr_begin_window:
- * @g: a handle that was opened with %VKGDR_OPEN_WINDOW_LATER_BIT
- *
- * Begins to open the window in another thread, unless that was done before.
- * Does not wait. Meanwhile, NVIDIA's driver blocks calls that allocate or free
- * for some 10 ms, and exit() waits, because the driver would crash.
- *
- * Since: 0.3 of gst-vkgdr
- */
-VKGDR_API void vkgdr_begin_window (vkgdr_t g);
-
-/**
- * vkgdr_knows_window:
- * @g: a handle
- *
- * Returns: whether it is known if the device has a window, so that functions
- *   that need it do not wait for it; always true without
- *   %VKGDR_OPEN_WINDOW_LATER_BIT
- *
- * Since: 0.3 of gst-vkgdr
- */
-VKGDR_API bool vkgdr_knows_window (vkgdr_t g);
 
 /**
  * vkgdr_probe:

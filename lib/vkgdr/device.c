@@ -18,8 +18,7 @@
 
 #define OPEN_FLAGS \
   (VKGDR_OPEN_CURRENT_CONTEXT_BIT | VKGDR_OPEN_FORCE_NON_COHERENT_BIT \
-      | VKGDR_OPEN_REQUIRE_COHERENT_BIT | VKGDR_OPEN_WINDOW_OPTIONAL_BIT \
-      | VKGDR_OPEN_WINDOW_LATER_BIT)
+      | VKGDR_OPEN_REQUIRE_COHERENT_BIT | VKGDR_OPEN_WINDOW_OPTIONAL_BIT)
 
 #define WINDOW_FLAGS \
   (VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
@@ -295,18 +294,12 @@ find_window (vkgdr_t g)
   return VKGDR_OBSTACLE_NONE;
 }
 
-/* If the window is optional and there is none, the reason is kept. */
 static void
 call_find_window (void *data)
 {
   vkgdr_t g = data;
 
   g->obstacle = find_window (g);
-  if (g->obstacle == VKGDR_OBSTACLE_NONE
-      || !(g->flags & VKGDR_OPEN_WINDOW_OPTIONAL_BIT))
-    return;
-  vkgdr_error_split (g->reason, g->remedy);
-  vkgdr_vk_clear (&g->vk);
 }
 
 static void
@@ -325,23 +318,8 @@ close_window (vkgdr_t g)
   g->vulkan_thread = NULL;
 }
 
-/* Whether the window is not opened before it is needed. An integrated device
- * has no other memory. */
-static bool
-opens_window_later (vkgdr_t g)
-{
-  const uint32_t flags =
-      VKGDR_OPEN_WINDOW_OPTIONAL_BIT | VKGDR_OPEN_WINDOW_LATER_BIT;
-  int integrated = 0;
-
-  if ((g->flags & flags) != flags)
-    return false;
-  g->cu->cuDeviceGetAttribute (
-      &integrated, CU_DEVICE_ATTRIBUTE_INTEGRATED, g->cu_device);
-  return !integrated || g->debug.bar;
-}
-
-/* On failure, the handle keeps the information that was found so far. */
+/* On failure, the handle keeps the information that was found so far. If the
+ * window is optional and there is none, it also keeps the reason. */
 static vkgdr_obstacle
 open_device (vkgdr_t g, CUdevice device)
 {
@@ -356,46 +334,13 @@ open_device (vkgdr_t g, CUdevice device)
   g->vulkan_thread = vkgdr_vulkan_thread_ref ();
   if (!g->vulkan_thread)
     return VKGDR_OBSTACLE_HOST_MEMORY;
-  g->opening.function = call_find_window;
-  g->opening.data = g;
-  if (opens_window_later (g))
-    return VKGDR_OBSTACLE_NONE;
-  vkgdr_vulkan_thread_wait (g->vulkan_thread, &g->opening);
-  vkgdr_error_restore (&g->opening.error);
+  vkgdr_vulkan_thread_run (g->vulkan_thread, call_find_window, g);
   if (g->obstacle == VKGDR_OBSTACLE_NONE
       || !(g->flags & VKGDR_OPEN_WINDOW_OPTIONAL_BIT))
     return g->obstacle;
+  vkgdr_error_split (g->reason, g->remedy);
   close_window (g);
   return VKGDR_OBSTACLE_NONE;
-}
-
-bool
-vkgdr_device_wait_for_window (vkgdr_t g)
-{
-  /* There is no thread if opening failed early, or found no window. */
-  return !g->vulkan_thread
-         || vkgdr_vulkan_thread_wait (g->vulkan_thread, &g->opening);
-}
-
-void
-vkgdr_begin_window (vkgdr_t g)
-{
-  if (g->vulkan_thread)
-    vkgdr_vulkan_thread_begin (g->vulkan_thread, &g->opening);
-}
-
-static bool
-is_window (vkgdr_t g, vkgdr_vulkan_call_state state)
-{
-  return g->vulkan_thread
-         && vkgdr_vulkan_thread_get_state (g->vulkan_thread, &g->opening)
-                == state;
-}
-
-bool
-vkgdr_knows_window (vkgdr_t g)
-{
-  return !g->vulkan_thread || is_window (g, VKGDR_VULKAN_CALL_DONE);
 }
 
 static vkgdr_t
@@ -455,7 +400,6 @@ vkgdr_probe (CUdevice device, vkgdr_device_info *info)
 vkgdr_obstacle
 vkgdr_get_window_obstacle (vkgdr_t g, const char **reason, const char **remedy)
 {
-  vkgdr_device_wait_for_window (g);
   if (reason)
     *reason = g->reason;
   if (remedy)
@@ -488,8 +432,6 @@ vkgdr_device_unref (vkgdr_t g)
     close_window (g);
     if (g->primary)
       g->cu->cuDevicePrimaryCtxRelease (g->cu_device);
-  } else if (is_window (g, VKGDR_VULKAN_CALL_QUEUED)) {
-    return; /* its thread uses the handle, and ends with the process */
   }
   free (g);
 }
@@ -561,7 +503,6 @@ vkgdr_get_device_info (vkgdr_t g, vkgdr_device_info *info)
 {
   budget_call call = { g, info };
 
-  vkgdr_device_wait_for_window (g);
   *info = g->info;
   info->allocated = atomic_load (&g->allocated);
   info->n_allocations = atomic_load (&g->n_allocations);

@@ -26,9 +26,7 @@ struct vkgdr {
   /* Empty and NULL if there is no window. */
   vkgdr_vk vk;
   vkgdr_vulkan_thread *vulkan_thread;
-  vkgdr_vulkan_call opening; /* of the window: until it is done, `vk`, and
-                              * what depends on the window, must not be read */
-  vkgdr_debug debug;         /* VKGDR_DEBUG when the handle was opened */
+  vkgdr_debug debug; /* VKGDR_DEBUG when the handle was opened */
   /* The constant fields; vkgdr_get_device_info() fills in the others. */
   vkgdr_device_info info;
   vkgdr_obstacle obstacle; /* why there is no window, also in words */
@@ -47,12 +45,6 @@ struct vkgdr {
 /* The last unref destroys the Vulkan device and @g. */
 void vkgdr_device_ref (vkgdr_t g);
 void vkgdr_device_unref (vkgdr_t g);
-
-/* Waits until it is known whether the device has a window, which is looked for
- * now if it was opened with VKGDR_OPEN_WINDOW_LATER_BIT. Must be called before
- * fields are read that depend on it. Returns false in a child process
- * (vkgdr_error_set()). Thread-safe. */
-bool vkgdr_device_wait_for_window (vkgdr_t g);
 
 /* Reads the UUID of a CUDA device. For a MIG instance it is its own one, as in
  * Vulkan. */

@@ -16,8 +16,6 @@
 static bool
 check_window (vkgdr_t g)
 {
-  if (!vkgdr_device_wait_for_window (g))
-    return false;
   if (g->obstacle == VKGDR_OBSTACLE_NONE)
     return true;
   vkgdr_error_set_remedy (g->remedy, "%s has no window to allocate in: %s",

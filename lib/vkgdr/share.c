@@ -129,8 +129,7 @@ vkgdr_memory_import_fd (vkgdr_t g, int fd, const vkgdr_fd_info *info)
   vkgdr_memory_t mem;
   bool ok;
 
-  if (!check_info (info) || !vkgdr_device_wait_for_window (g)
-      || !check_origin (g, info) || !check_fd (fd, info))
+  if (!check_info (info) || !check_origin (g, info) || !check_fd (fd, info))
     return NULL;
   mem = vkgdr_memory_new (g, info->size, info->flags);
   if (!mem)

@@ -13,21 +13,28 @@
 #include "error.h"
 #include "thread.h"
 
+/* A call that a thread of the application waits for. */
+typedef struct {
+  void (*function) (void *); /* NULL: the thread shall end */
+  void *data;
+  vkgdr_error error; /* the caller's last error */
+} call;
+
 struct vkgdr_vulkan_thread {
   pid_t process;
   pthread_t thread;
   unsigned users; /* guarded by users_lock */
 
-  pthread_mutex_t lock; /* guards the fields below, and states of calls */
+  pthread_mutex_t turn; /* held by the thread that calls */
+  pthread_mutex_t lock; /* guards the field below */
   pthread_cond_t changed;
-  vkgdr_vulkan_call *first; /* the present call, and those that wait; or NULL */
+  call *call; /* the present call, or NULL */
 };
 
 /* Also held during the start of the thread, and while its end is awaited. */
 static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER;
 static vkgdr_vulkan_thread *current; /* guarded by users_lock */
 
-/* A call without a function ends the thread. */
 static void *
 run_thread (void *data)
 {
@@ -36,50 +43,38 @@ run_thread (void *data)
 
   pthread_mutex_lock (&self->lock);
   while (goes_on) {
-    vkgdr_vulkan_call *call = self->first;
+    call *c = self->call;
 
-    if (!call) {
+    if (!c) {
       pthread_cond_wait (&self->changed, &self->lock);
       continue;
     }
     pthread_mutex_unlock (&self->lock);
-    goes_on = call->function != NULL;
-    vkgdr_error_restore (&call->error);
+    goes_on = c->function != NULL;
+    vkgdr_error_restore (&c->error);
     if (goes_on)
-      call->function (call->data);
-    vkgdr_error_save (&call->error);
+      c->function (c->data);
+    vkgdr_error_save (&c->error);
     pthread_mutex_lock (&self->lock);
-    self->first = call->next;
-    call->state = VKGDR_VULKAN_CALL_DONE;
+    self->call = NULL;
     pthread_cond_broadcast (&self->changed);
   }
   pthread_mutex_unlock (&self->lock);
   return NULL;
 }
 
+/* Gives @c to the thread, and waits for it. */
 static void
-queue_locked (vkgdr_vulkan_thread *self, vkgdr_vulkan_call *call)
+wait_for (vkgdr_vulkan_thread *self, call *c)
 {
-  vkgdr_vulkan_call **last = &self->first;
-
-  if (call->state != VKGDR_VULKAN_CALL_NEW)
-    return;
-  while (*last)
-    last = &(*last)->next;
-  *last = call;
-  call->next = NULL;
-  call->state = VKGDR_VULKAN_CALL_QUEUED;
-  pthread_cond_broadcast (&self->changed);
-}
-
-static void
-queue_and_wait (vkgdr_vulkan_thread *self, vkgdr_vulkan_call *call)
-{
+  pthread_mutex_lock (&self->turn);
   pthread_mutex_lock (&self->lock);
-  queue_locked (self, call);
-  while (call->state != VKGDR_VULKAN_CALL_DONE)
+  self->call = c;
+  pthread_cond_broadcast (&self->changed);
+  while (self->call)
     pthread_cond_wait (&self->changed, &self->lock);
   pthread_mutex_unlock (&self->lock);
+  pthread_mutex_unlock (&self->turn);
 }
 
 static void
@@ -87,6 +82,7 @@ destroy (vkgdr_vulkan_thread *self)
 {
   pthread_cond_destroy (&self->changed);
   pthread_mutex_destroy (&self->lock);
+  pthread_mutex_destroy (&self->turn);
   free (self);
 }
 
@@ -101,6 +97,7 @@ create (void)
     return NULL;
   }
   self->process = getpid ();
+  pthread_mutex_init (&self->turn, NULL);
   pthread_mutex_init (&self->lock, NULL);
   pthread_cond_init (&self->changed, NULL);
   result = vkgdr_thread_start (&self->thread, "vulkan", run_thread, self);
@@ -138,13 +135,13 @@ vkgdr_vulkan_thread_ref (void)
 void
 vkgdr_vulkan_thread_unref (vkgdr_vulkan_thread *self)
 {
-  vkgdr_vulkan_call end = { .function = NULL };
+  call end = { .function = NULL };
 
   if (!is_of_this_process (self))
     return;
   pthread_mutex_lock (&users_lock);
   if (--self->users == 0) {
-    queue_and_wait (self, &end);
+    wait_for (self, &end);
     pthread_join (self->thread, NULL);
     destroy (self);
     current = NULL;
@@ -152,79 +149,11 @@ vkgdr_vulkan_thread_unref (vkgdr_vulkan_thread *self)
   pthread_mutex_unlock (&users_lock);
 }
 
-/* NVIDIA's driver crashes in vkCreateInstance() and vkCreateDevice() if the
- * process ends meanwhile. Nobody waits for calls that were only begun, so
- * exit() does. */
-static void
-wait_at_exit (void)
-{
-  vkgdr_vulkan_thread *self;
-
-  pthread_mutex_lock (&users_lock);
-  self = current;
-  if (self && is_of_this_process (self)) {
-    pthread_mutex_lock (&self->lock);
-    while (self->first)
-      pthread_cond_wait (&self->changed, &self->lock);
-    pthread_mutex_unlock (&self->lock);
-  }
-  pthread_mutex_unlock (&users_lock);
-}
-
-static void
-register_wait (void)
-{
-  atexit (wait_at_exit);
-}
-
-void
-vkgdr_vulkan_thread_begin (vkgdr_vulkan_thread *self, vkgdr_vulkan_call *call)
-{
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-  if (!is_of_this_process (self))
-    return;
-  pthread_once (&once, register_wait);
-  pthread_mutex_lock (&self->lock);
-  queue_locked (self, call);
-  pthread_mutex_unlock (&self->lock);
-}
-
-/* fork() may have copied the lock while a thread of the parent held it. */
-vkgdr_vulkan_call_state
-vkgdr_vulkan_thread_get_state (
-    vkgdr_vulkan_thread *self, const vkgdr_vulkan_call *call)
-{
-  vkgdr_vulkan_call_state state;
-
-  if (!is_of_this_process (self))
-    return call->state;
-  pthread_mutex_lock (&self->lock);
-  state = call->state;
-  pthread_mutex_unlock (&self->lock);
-  return state;
-}
-
-bool
-vkgdr_vulkan_thread_wait (vkgdr_vulkan_thread *self, vkgdr_vulkan_call *call)
-{
-  if (is_of_this_process (self)) {
-    queue_and_wait (self, call);
-    return true;
-  }
-  if (call->state == VKGDR_VULKAN_CALL_DONE)
-    return true;
-  vkgdr_error_set ("this process was forked after the device was opened, and "
-                   "neither Vulkan nor CUDA supports that: open the device "
-                   "in this process");
-  return false;
-}
-
 bool
 vkgdr_vulkan_thread_run (
     vkgdr_vulkan_thread *self, void (*function) (void *), void *data)
 {
-  vkgdr_vulkan_call call = { .function = function, .data = data };
+  call c = { .function = function, .data = data };
 
   /* The call is made by a function that already runs in the thread, for example
    * to describe an error. */
@@ -232,9 +161,14 @@ vkgdr_vulkan_thread_run (
     function (data);
     return true;
   }
-  vkgdr_error_save (&call.error);
-  if (!vkgdr_vulkan_thread_wait (self, &call))
+  if (!is_of_this_process (self)) {
+    vkgdr_error_set ("this process was forked after the device was opened, and "
+                     "neither Vulkan nor CUDA supports that: open the device "
+                     "in this process");
     return false;
-  vkgdr_error_restore (&call.error);
+  }
+  vkgdr_error_save (&c.error);
+  wait_for (self, &c);
+  vkgdr_error_restore (&c.error);
   return true;
 }

@@ -182,30 +182,14 @@ static const struct {
 /* There is one message for each start. */
 TEST_LOOP (staging_is_told_once, G_N_ELEMENTS (stagings))
 {
-  GstElement *pipeline;
+  g_autoptr (GstElement) pipeline = NULL;
   guint i;
 
   test_set_environment (stagings[__i__].environment);
-  test_setup ();
   pipeline = test_launch ("%s", stagings[__i__].launch);
-  test_set_context (pipeline, test_context);
   for (i = 0; i < 2; i++)
     fail_unless_equals_int (
         test_play_count (pipeline, stagings[__i__].says), stagings[__i__].n);
-  gst_object_unref (pipeline);
-  test_teardown ();
-}
-
-/* Frames before the window is open are no reason for a message. */
-TEST_LOOP (first_frames_say_nothing, 2)
-{
-  g_autoptr (GstElement) pipeline = NULL;
-
-  test_set_environment ("VKGDR_DEBUG=bar");
-  pipeline = test_launch (VIDEO ("RGBA", 320, 240) "identity drop-allocation=%d"
-                                                   " ! " UP,
-      __i__);
-  fail_unless_equals_int (test_play_count (pipeline, "Resizable BAR"), 0);
 }
 
 /* --- frames that upstream keeps mapped ----------------------------------- */

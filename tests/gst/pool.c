@@ -4,8 +4,8 @@
  * gets
  */
 
+#include "device/device-private.h"
 #include "gate.h"
-#include "memory/memory-private.h"
 
 #define SIZE 10000
 #define MIB (1024 * 1024)
@@ -278,78 +278,13 @@ TEST (window_for_a_part_of_a_pool)
   test_teardown ();
 }
 
-/* The window is not open yet. */
-static void
-setup_early (void)
-{
-  test_set_debug ("bar");
-  test_context = gst_vkgdr_context_new (-1, NULL);
-}
-
-TEST_FIXTURE (setup_early, test_teardown);
-
-/* The first frames of an element do not wait for the window. Then it is opened,
- * and the pool's first buffer, which is not in the window, is replaced. */
-TEST (first_buffers_do_not_wait_for_the_window)
-{
-  GstBufferPool *pool = test_pool_start (
-      gst_vkgdr_buffer_pool_new_early (test_context), NULL, SIZE, 1, 0);
-  guint i, n_early = 0;
-
-  if (test_hides_vulkan ()) { /* it is known that there is none */
-    test_pool_free (pool);
-    return;
-  }
-  fail_unless (!gst_vkgdr_context_knows_window (test_context));
-  for (i = 0; i < 4; i++) {
-    GstBuffer *buffer = test_pool_acquire (pool);
-    GstMemory *memory = memory_of (buffer);
-    gboolean is_early = gst_vkgdr_memory_is_early (memory);
-    guint8 got = 0;
-    GstMapInfo info;
-
-    fail_unless (!map (buffer, &info, GST_MAP_WRITE));
-    memset (info.data, i + 1, info.size);
-    gst_buffer_unmap (buffer, &info);
-    gst_buffer_extract (buffer, SIZE - 1, &got, 1);
-    fail_unless_equals_int (got, i + 1);
-    fail_unless_equals_int (
-        is_early, gst_vkgdr_memory_get_host_pointer (memory) == NULL);
-    n_early += is_early;
-    gst_buffer_unref (buffer);
-    test_wait_for (gst_vkgdr_context_knows_window (test_context));
-  }
-  /* The first buffer may be used once more. */
-  fail_unless (n_early == 1 || n_early == 2, "%u early buffers", n_early);
-  test_pool_free (pool);
-}
-
-/* A program that makes a pool, and a writer that shall write directly, wait for
- * the window. */
-TEST_LOOP (a_pool_may_wait_for_the_window, 2)
-{
-  GstBufferPool *pool = __i__ ? gst_vkgdr_buffer_pool_new (test_context)
-                              : gst_vkgdr_buffer_pool_new_early (test_context);
-  GstBuffer *buffer;
-
-  if (__i__ == 0)
-    g_object_set (pool, "access", GST_VKGDR_ACCESS_DIRECT, NULL);
-  test_pool_start (pool, NULL, SIZE, 1, 0);
-  buffer = test_pool_acquire (pool);
-  fail_unless (!gst_vkgdr_memory_is_early (memory_of (buffer)));
-  fail_unless_equals_int (test_hides_vulkan (),
-      !gst_vkgdr_memory_get_host_pointer (memory_of (buffer)));
-  gst_buffer_unref (buffer);
-  test_pool_free (pool);
-}
-
-TEST_FIXTURE (test_setup_bar, test_teardown);
-
 static void
 keep_error (GstBufferPool *pool, const GError *error, GError **kept)
 {
   *kept = g_error_copy (error);
 }
+
+TEST_FIXTURE (test_setup_bar, test_teardown);
 
 /* The signal has the reason also if the allocator refuses the alignment. */
 TEST (refused_alignment_is_reported)

@@ -5,19 +5,15 @@
  * VKGDR_DEBUG restricts the device
  */
 
-#include "../gst/slow.h"
 #include "util.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define WINDOW_FLAGS \
   (VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
 #define OPTIONAL VKGDR_OPEN_WINDOW_OPTIONAL_BIT
-#define LATER (OPTIONAL | VKGDR_OPEN_WINDOW_LATER_BIT)
 
 TEST_REQUIRE (test_require_device);
 
@@ -135,77 +131,6 @@ TEST (window_is_part_of_the_memory)
   vkgdr_close (g);
 }
 
-/* What opens the window of a handle that was opened without it. */
-enum { BEGIN, MEMORY, DESCRIPTION, CLOSE, NEVER, N_WAYS };
-
-TEST_LOOP (window_is_opened_later, N_WAYS)
-{
-  vkgdr_device_info info;
-  vkgdr_t g;
-
-  setenv ("VKGDR_DEBUG", "bar", 1);
-  g = test_open (LATER);
-  ck_assert (!vkgdr_knows_window (g));
-  if (__i__ == BEGIN || __i__ == CLOSE)
-    vkgdr_begin_window (g);
-  if (__i__ == BEGIN)
-    test_wait_for (vkgdr_knows_window (g));
-  else if (__i__ == MEMORY)
-    vkgdr_memory_free (test_alloc (g, 4096));
-  else if (__i__ == DESCRIPTION)
-    vkgdr_get_device_info (g, &info);
-  if (__i__ != CLOSE)
-    ck_assert_int_eq (vkgdr_knows_window (g), __i__ != NEVER);
-  if (__i__ < CLOSE) {
-    vkgdr_begin_window (g);
-    ck_assert_int_eq (
-        vkgdr_get_window_obstacle (g, NULL, NULL), VKGDR_OBSTACLE_NONE);
-    vkgdr_get_device_info (g, &info);
-    ck_assert_uint_gt (info.window_size, 0);
-    vkgdr_memory_free (test_alloc (g, 4096));
-  }
-  assert_no_error ();
-  vkgdr_close (g);
-}
-
-static vkgdr_t ending;
-
-static void
-say_if_open (void)
-{
-  _exit (vkgdr_knows_window (ending) ? 0 : 1);
-}
-
-/* Handlers of exit() are called in reverse order. */
-TEST (exit_waits_for_the_window)
-{
-  pid_t child = fork ();
-  int status = -1;
-
-  if (child == 0) {
-    setenv ("VKGDR_DEBUG", "bar", 1);
-    atexit (say_if_open);
-    ending = test_open (LATER);
-    vkgdr_begin_window (ending);
-    exit (1);
-  }
-  waitpid (child, &status, 0);
-  ck_assert_int_eq (status, 0);
-}
-
-/* An integrated device, as the software device is one, has no other memory. */
-TEST (window_of_an_integrated_device)
-{
-  vkgdr_t g;
-
-  if (!test_use_software_device ())
-    return;
-  setenv ("VKGDR_DEBUG", "", 1);
-  g = test_open (LATER);
-  ck_assert (vkgdr_knows_window (g));
-  vkgdr_close (g);
-}
-
 /* --- devices that are not opened ----------------------------------------- */
 
 /* What is in the way, how much of the device is known all the same, and words
@@ -245,10 +170,10 @@ static const struct {
 /* Opens a device without a window, with words of the reason and the remedy.
  * Memory with a host pointer fails with the same, but CUDA works. */
 static void
-open_without_window (uint32_t flags, vkgdr_obstacle obstacle,
-    const char *reason_word, const char *remedy_word)
+open_without_window (
+    vkgdr_obstacle obstacle, const char *reason_word, const char *remedy_word)
 {
-  vkgdr_t g = vkgdr_open (0, flags);
+  vkgdr_t g = vkgdr_open (0, OPTIONAL);
   const vkgdr_cuda *cu = test_enter_context ();
   const char *reason, *remedy;
   unsigned char byte = 0;
@@ -306,8 +231,7 @@ TEST_LOOP (obstacles, N_ELEMENTS (obstacles))
   assert_error (reason);
   if (remedy) {
     assert_error (remedy, obstacles[__i__].more);
-    open_without_window (OPTIONAL, obstacles[__i__].obstacle, reason, remedy);
-    open_without_window (LATER, obstacles[__i__].obstacle, reason, remedy);
+    open_without_window (obstacles[__i__].obstacle, reason, remedy);
   }
   vkgdr_close (with_window);
 }
@@ -317,8 +241,8 @@ TEST (refusals)
 {
   ck_assert_ptr_null (vkgdr_open (0, VKGDR_OPEN_CURRENT_CONTEXT_BIT));
   assert_error ("current", "cuCtxPushCurrent");
-  ck_assert_ptr_null (vkgdr_open (0, 0x80000020u | OPTIONAL));
-  assert_error ("flags", "0x80000020");
+  ck_assert_ptr_null (vkgdr_open (0, 0x80000010u | OPTIONAL));
+  assert_error ("flags", "0x80000010");
   vkgdr_close (vkgdr_open (0, 0));
   assert_no_error ();
 }

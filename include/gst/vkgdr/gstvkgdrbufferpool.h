@@ -24,9 +24,6 @@ GST_VKGDR_API
 GstBufferPool *gst_vkgdr_buffer_pool_new (GstVkgdrContext *context);
 
 GST_VKGDR_API
-GstBufferPool *gst_vkgdr_buffer_pool_new_early (GstVkgdrContext *context);
-
-GST_VKGDR_API
 GstVkgdrAccess gst_vkgdr_buffer_pool_get_access (GstVkgdrBufferPool *pool);
 
 GST_VKGDR_API

@@ -151,9 +151,6 @@ GST_VKGDR_API
 gpointer gst_vkgdr_memory_get_host_pointer (GstMemory *memory);
 
 GST_VKGDR_API
-gboolean gst_vkgdr_memory_is_early (GstMemory *memory);
-
-GST_VKGDR_API
 void gst_vkgdr_memory_set_access (GstMemory *memory, GstVkgdrAccess access);
 
 GST_VKGDR_API

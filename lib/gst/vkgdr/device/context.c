@@ -39,8 +39,7 @@ struct _GstVkgdrContext {
 
   const vkgdr_cuda *cuda; /* NULL if a binding called g_object_new () */
   vkgdr_t handle;
-  gsize window_is_known; /* a GOnce for the two fields below */
-  gboolean has_window;
+  guint64 window_size; /* bytes, 0 if there is no window */
   gboolean host_cached;
   gint ordinal;
   CUdevice device;
@@ -123,12 +122,20 @@ load_driver (GError **error)
 static gboolean
 open_handle (GstVkgdrContext *self, guint32 flags, GError **error)
 {
-  self->handle = vkgdr_open (self->device,
-      flags | VKGDR_OPEN_WINDOW_OPTIONAL_BIT | VKGDR_OPEN_WINDOW_LATER_BIT);
+  vkgdr_device_info info;
+
+  self->handle =
+      vkgdr_open (self->device, flags | VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
   if (!self->handle) {
     gst_vkgdr_set_last_error (error, GST_VKGDR_ERROR_NO_DEVICE);
     return FALSE;
   }
+  vkgdr_get_device_info (self->handle, &info);
+  self->window_size = info.window_size;
+  self->host_cached = info.host_cached;
+  if (self->window_size == 0)
+    GST_INFO_OBJECT (self, "device %d has no window: %s", self->ordinal,
+        gst_vkgdr_context_get_window_reason (self));
   return TRUE;
 }
 
@@ -628,40 +635,16 @@ gst_vkgdr_context_get_handle (GstVkgdrContext *context)
   return context->handle;
 }
 
-void
-gst_vkgdr_context_begin_window (GstVkgdrContext *context)
-{
-  vkgdr_begin_window (context->handle);
-}
-
-gboolean
-gst_vkgdr_context_knows_window (GstVkgdrContext *context)
-{
-  return !context->handle || vkgdr_knows_window (context->handle);
-}
-
-/* Waits until the window is open. */
-static void
-need_window (GstVkgdrContext *self)
-{
-  vkgdr_device_info info;
-
-  if (!self->handle || !g_once_init_enter (&self->window_is_known))
-    return;
-  vkgdr_get_device_info (self->handle, &info);
-  self->has_window = info.window_size > 0;
-  self->host_cached = info.host_cached;
-  if (!self->has_window)
-    GST_INFO_OBJECT (self, "device %d has no window: %s", self->ordinal,
-        gst_vkgdr_context_get_window_reason (self));
-  g_once_init_leave (&self->window_is_known, 1);
-}
-
 gboolean
 gst_vkgdr_context_has_window (GstVkgdrContext *context)
 {
-  need_window (context);
-  return context->has_window;
+  return context->window_size > 0;
+}
+
+guint64
+gst_vkgdr_context_get_window_size (GstVkgdrContext *context)
+{
+  return context->window_size;
 }
 
 const gchar *
@@ -687,7 +670,6 @@ gst_vkgdr_context_get_window_remedy (GstVkgdrContext *context)
 gboolean
 gst_vkgdr_context_is_host_cached (GstVkgdrContext *context)
 {
-  need_window (context);
   return context->host_cached;
 }
 

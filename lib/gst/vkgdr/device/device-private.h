@@ -30,17 +30,12 @@ gboolean gst_vkgdr_context_check_usable (
 /* The handle of libvkgdr; valid as long as the context. */
 vkgdr_t gst_vkgdr_context_get_handle (GstVkgdrContext *context);
 
-/* Opening the window takes as long as opening the device, so it is done when
- * the window is needed. The first function begins to open it in the background,
- * and does not wait. The second one returns FALSE until it is known whether
- * there is a window. */
-void gst_vkgdr_context_begin_window (GstVkgdrContext *context);
-gboolean gst_vkgdr_context_knows_window (GstVkgdrContext *context);
-
 /* Whether memory with a host pointer can be allocated. The results of this and
- * of the next three functions do not change while the context exists. They open
- * the window, or wait until it is open. */
+ * of the next three functions do not change while the context exists. */
 gboolean gst_vkgdr_context_has_window (GstVkgdrContext *context);
+
+/* The size of the window in bytes, 0 if there is none. */
+guint64 gst_vkgdr_context_get_window_size (GstVkgdrContext *context);
 
 /* Why there is no window, and what the user can do about it: two parts of a
  * sentence without a full stop, owned by @context; "" if there is a window. */

@@ -403,8 +403,7 @@ gst_vkgdr_base_transform_post_error (
  * @caps: (nullable): caps of raw video
  * @min_buffers: number of buffers that are allocated at the start
  *
- * Makes a pool of frames in the element's context, with
- * gst_vkgdr_buffer_pool_new_early(). If the pool cannot hand out
+ * Makes a pool of frames in the element's context. If the pool cannot hand out
  * a buffer, or the CPU cannot write to one, the element posts an error with the
  * reason, even if another element uses the pool.
  *
@@ -430,7 +429,7 @@ gst_vkgdr_base_transform_new_pool (
   context = gst_vkgdr_base_transform_ref_context (transform);
   if (!context)
     return NULL;
-  pool = gst_vkgdr_buffer_pool_new_early (context);
+  pool = gst_vkgdr_buffer_pool_new (context);
   gst_object_unref (context);
   config = gst_buffer_pool_get_config (pool);
   gst_buffer_pool_config_set_params (

@@ -380,7 +380,7 @@ get_room_in_window (GstVkgdrBlocks *self, const vkgdr_device_info *info)
   gboolean is_first;
 
   g_mutex_lock (&self->lock);
-  is_first = !gst_vkgdr_slabs_have (&self->slabs, &gst_vkgdr_backing_window);
+  is_first = self->slabs.array->len == 0;
   g_mutex_unlock (&self->lock);
   if (!self->is_pool || is_first)
     return G_MAXUINT64;
@@ -452,28 +452,15 @@ set_no_memory (
       has_window ? "" : gst_vkgdr_context_get_window_reason (self->context));
 }
 
-/* Without device-only memory, the pool has to wait for the window. */
-static gboolean
-take_early (GstVkgdrBlocks *self, gsize size, GstVkgdrBlock *block)
-{
-  if (!self->is_pool || gst_vkgdr_context_knows_window (self->context)
-      || !gst_vkgdr_blocks_take_device_only (self, size, block, NULL))
-    return FALSE;
-  block->is_early = TRUE;
-  return TRUE;
-}
-
 gboolean
 gst_vkgdr_blocks_take (
     GstVkgdrBlocks *self, gsize size, GstVkgdrBlock *block, GError **error)
 {
+  gboolean has_window = gst_vkgdr_context_has_window (self->context);
   GError *reason = NULL;
-  gboolean has_window, ok;
+  gboolean ok;
 
   gst_vkgdr_blocks_reap (self);
-  if (take_early (self, size, block))
-    return TRUE;
-  has_window = gst_vkgdr_context_has_window (self->context);
   if (has_window && take_in_window (self, size, block, &reason))
     return TRUE;
   ok = gst_vkgdr_blocks_take_device_only (

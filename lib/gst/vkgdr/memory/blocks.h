@@ -63,8 +63,7 @@ void gst_vkgdr_blocks_close (GstVkgdrBlocks *self);
 void gst_vkgdr_blocks_expect (GstVkgdrBlocks *self, guint n_blocks);
 
 /* Takes a block of the window if there is room, or of device-only memory. In a
- * pool, it contains no bytes of another owner, and as long as the window is not
- * open, it is device-only memory, and early. */
+ * pool, it contains no bytes of another owner. */
 gboolean gst_vkgdr_blocks_take (
     GstVkgdrBlocks *self, gsize size, GstVkgdrBlock *block, GError **error);
 

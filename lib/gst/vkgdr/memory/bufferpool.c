@@ -214,11 +214,9 @@ gst_vkgdr_buffer_pool_alloc_buffer (
     GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params)
 {
   GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
-  GstFlowReturn result;
+  GstFlowReturn result =
+      chain_class (self)->alloc_buffer (pool, buffer, params);
 
-  if (gst_vkgdr_policy_get_wanted (self->policy) == GST_VKGDR_ACCESS_DIRECT)
-    gst_vkgdr_context_has_window (self->context); /* waits for it */
-  result = chain_class (self)->alloc_buffer (pool, buffer, params);
   if (result != GST_FLOW_OK) {
     emit_acquire_failed (self);
     return result;
@@ -227,33 +225,10 @@ gst_vkgdr_buffer_pool_alloc_buffer (
   return GST_FLOW_OK;
 }
 
-/* Whether the pool replaces the buffer: it was allocated before the window was
- * open, and now the window is. Begins to open it. That is done when a buffer
- * comes back, because then the first frame is on its way: the driver opens the
- * window as fast as a CUDA context, but not both at the same time. */
-static gboolean
-is_outdated (GstVkgdrBufferPool *self, GstBuffer *buffer)
-{
-  GstMemory *memory = gst_buffer_n_memory (buffer) > 0
-                          ? gst_buffer_peek_memory (buffer, 0)
-                          : NULL;
-
-  /* Elements may have removed or replaced it. */
-  if (!memory || !gst_is_vkgdr_memory (memory)
-      || !gst_vkgdr_memory_is_early (memory))
-    return FALSE;
-  gst_vkgdr_context_begin_window (self->context);
-  return gst_vkgdr_context_knows_window (self->context);
-}
-
 static void
 gst_vkgdr_buffer_pool_release_buffer (GstBufferPool *pool, GstBuffer *buffer)
 {
-  GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
-
-  if (is_outdated (self, buffer))
-    GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_TAG_MEMORY);
-  g_atomic_int_inc (&self->n_free);
+  g_atomic_int_inc (&GST_VKGDR_BUFFER_POOL (pool)->n_free);
   parent_class->release_buffer (pool, buffer);
 }
 
@@ -510,39 +485,6 @@ gst_vkgdr_buffer_pool_init (GstVkgdrBufferPool *self)
 }
 
 /**
- * gst_vkgdr_buffer_pool_new_early:
- * @context: a context
- *
- * Makes a pool like gst_vkgdr_buffer_pool_new(), but does not wait until the
- * window of a newly opened device is open, which takes as long as opening the
- * device. Buffers that are allocated before are device-only memory
- * (gst_vkgdr_memory_is_early()). When the first buffer comes back, the window
- * is opened in the background, and then other buffers replace these. Writers
- * with %GST_VKGDR_ACCESS_DIRECT wait for the window.
- *
- * Returns: (transfer full): the pool
- *
- * Since: 0.3
- */
-GstBufferPool *
-gst_vkgdr_buffer_pool_new_early (GstVkgdrContext *context)
-{
-  GstVkgdrBufferPool *self;
-
-  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
-
-  self = g_object_new (GST_TYPE_VKGDR_BUFFER_POOL, NULL);
-  gst_object_ref_sink (self);
-  self->context = gst_object_ref (context);
-  self->allocator =
-      gst_vkgdr_allocator_new_for_pool (context, GST_BUFFER_POOL (self));
-  self->policy = gst_vkgdr_policy_new (gst_vkgdr_context_get_device (context),
-      gst_vkgdr_context_knows_window (context)
-          && gst_vkgdr_context_is_host_cached (context));
-  return GST_BUFFER_POOL (self);
-}
-
-/**
  * gst_vkgdr_buffer_pool_new:
  * @context: a context
  *
@@ -555,10 +497,18 @@ gst_vkgdr_buffer_pool_new_early (GstVkgdrContext *context)
 GstBufferPool *
 gst_vkgdr_buffer_pool_new (GstVkgdrContext *context)
 {
+  GstVkgdrBufferPool *self;
+
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
 
-  gst_vkgdr_context_has_window (context); /* opens it */
-  return gst_vkgdr_buffer_pool_new_early (context);
+  self = g_object_new (GST_TYPE_VKGDR_BUFFER_POOL, NULL);
+  gst_object_ref_sink (self);
+  self->context = gst_object_ref (context);
+  self->allocator =
+      gst_vkgdr_allocator_new_for_pool (context, GST_BUFFER_POOL (self));
+  self->policy = gst_vkgdr_policy_new (gst_vkgdr_context_get_device (context),
+      gst_vkgdr_context_is_host_cached (context));
+  return GST_BUFFER_POOL (self);
 }
 
 /**

@@ -495,27 +495,6 @@ gst_vkgdr_memory_get_host_pointer (GstMemory *memory)
 }
 
 /**
- * gst_vkgdr_memory_is_early:
- * @memory: a memory of this type
- *
- * Returns whether @memory is device-only memory because the window was not open
- * when gst_vkgdr_buffer_pool_new_early()'s pool allocated it.
- *
- * Thread-safe.
- *
- * Returns: whether the pool will replace the memory
- *
- * Since: 0.3
- */
-gboolean
-gst_vkgdr_memory_is_early (GstMemory *memory)
-{
-  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
-
-  return gst_vkgdr_memory_root (memory)->block.is_early;
-}
-
-/**
  * gst_vkgdr_memory_set_access:
  * @memory: a memory of this type
  * @access: the access mode of writers from the next mapping on;

@@ -97,7 +97,6 @@ take_range (GstVkgdrSlab *slab, guint index, gsize size, GstVkgdrBlock *block)
   block->size = size;
   block->host = allocation->host ? allocation->host + range->offset : NULL;
   block->device = allocation->device + range->offset;
-  block->is_early = FALSE;
   range->offset += size;
   range->size -= size;
   if (range->size == 0)
@@ -148,17 +147,6 @@ gst_vkgdr_slabs_take (GstVkgdrSlabs *self, const GstVkgdrBacking *backing,
     size = best->allocation->size;
   take_range (best, best_index, size, block);
   return TRUE;
-}
-
-gboolean
-gst_vkgdr_slabs_have (const GstVkgdrSlabs *self, const GstVkgdrBacking *backing)
-{
-  guint i;
-
-  for (i = 0; i < self->array->len; i++)
-    if (slab_at (self, i)->allocation->backing == backing)
-      return TRUE;
-  return FALSE;
 }
 
 gsize

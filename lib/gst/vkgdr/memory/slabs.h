@@ -38,7 +38,6 @@ typedef struct {
   gsize size;         /* bytes */
   guint8 *host;       /* NULL if there is no host pointer */
   CUdeviceptr device;
-  gboolean is_early; /* taken by a pool before the window was open */
 } GstVkgdrBlock;
 
 typedef enum {
@@ -73,10 +72,6 @@ gboolean gst_vkgdr_block_is_private (const GstVkgdrBlock *block);
  * because it may be in the CPU's cache. */
 gboolean gst_vkgdr_slabs_take (GstVkgdrSlabs *self,
     const GstVkgdrBacking *backing, gsize size, GstVkgdrBlock *block);
-
-/* Whether there is a slab of @backing. */
-gboolean gst_vkgdr_slabs_have (
-    const GstVkgdrSlabs *self, const GstVkgdrBacking *backing);
 
 /* The size in bytes of a new slab for such a block. If @is_tight, memory is
  * scarce and the slab is not larger than needed. */
