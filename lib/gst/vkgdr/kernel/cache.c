@@ -157,6 +157,7 @@ cache_write (const gchar *folder, const gchar *path, const GByteArray *entry)
   }
   if (!cache_is_trusted (folder, S_IFDIR))
     return FALSE;
+  g_unlink (path); /* newer GLib keeps the mode of a file that exists */
   if (g_file_set_contents_full (path, (gchar *) entry->data, entry->len,
           G_FILE_SET_CONTENTS_CONSISTENT, 0600, &error))
     return TRUE;
