@@ -3,24 +3,23 @@
 """The elements of all installed plugins: what a pipeline does with elements of this project
 is what it does with identity.
 
-    registry.py [ELEMENT...]
+    registry.py [--save FILE] [ELEMENT...]
 
-Tries the elements that are named; without names, a tenth of all, chosen by the day, or all
-with VKGDR_ELEMENTS=all. Each one is played with `identity`, and with elements of this
-project before, behind and around it, from up to three kinds of source. The end, the caps
-and the bytes must be the same, no element of this project may post two errors, and none
-may post an error after that of another element. What differs for a reason has a row in
-differences.py.
+Tries the elements that are named. Without names, those of one of ten parts, chosen by the
+day: VKGDR_ELEMENTS=0 to 9 chooses another part, VKGDR_ELEMENTS=all all of them.
 
-A survey, not a test yet: with GStreamer 1.22, 34 of the 421 elements that play differ without
-a row, and not all of these have been looked at.
+Each one is played with `identity`, and with elements of this project before, behind and
+around it, from up to three kinds of source. The end, the caps and the bytes must be the same,
+no element of this project may post two errors, and none may post an error after that of
+another element. What differs for a reason has a row in differences.py; a row that has nothing
+to explain any more is a failure, too. What differs each time is not compared. If the pipeline
+with identity fails, the others have to fail, too.
 
 Prints what was found for each element that was tried, and the reason for each that was not.
-A pipeline that gives other bytes each time is compared by its end, caps and count of
-buffers. If the pipeline with identity fails, the others have to fail, too; if all of an
-element do, its row says so.
+--save writes a summary, of which page.py makes docs/upstreams.md.
 """
 
+import argparse
 import collections
 import concurrent.futures
 import datetime
@@ -30,152 +29,183 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
+import zlib
+from typing import Dict, List, NamedTuple
 
 import gi
 
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
-import pipelines  # noqa: E402
-from differences import DIFFERENCES  # noqa: E402
+from differences import DIFFERENCES, OTHER_BYTES  # noqa: E402
+from elements import all_elements  # noqa: E402
+from pipelines import why_not  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
-DAYS = 10  # in which all elements are tried
+PARTS = 10  # in as many days, all elements are tried
 PROCESSES = 2
 
 
-def play_in_child(names, on_result):
+def play_in_child(names, folder, on_result):
     """Plays the elements in another process. If it ends or hangs, a new one goes on with the
-    next element.
+    next element. What elements write into the current folder is in the given one.
     """
     while names:
         where = None  # the pipeline that runs
         with subprocess.Popen(
                 [sys.executable, str(HERE / "run-registry.py")], stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                cwd=folder) as process:
             process.stdin.write("\n".join(names))
             process.stdin.close()
             for line in process.stdout:
                 if line.startswith("{"):
                     where = json.loads(line)
                     if "result" in where:
-                        on_result(where)
+                        on_result(**where)
                         where = None
         if where is None:
             return
         status = process.returncode
-        end = "hang" if status == -signal.SIGALRM else f"exit status {status}"
-        on_result({**where, "result": {"end": end, "caps": "", "bytes": [], "errors": []}})
+        end = "hangs" if status == -signal.SIGALRM else f"ends the process, status {status}"
+        on_result(**where, result=end, once="")
         names = names[names.index(where["element"]) + 1:]
-
-
-def compare(plain, again, other):
-    """Returns what differs, or None."""
-    if other["end"] != plain["end"]:
-        return f"ends with {other['end']}, not {plain['end']}: {'; '.join(other['errors'][:1])}"
-    posters = [text.partition(":")[0] for text in other["errors"]]
-    ours = [name for name in posters if name.startswith(("vkgdr", "cudafilter"))]
-    if len(ours) > 1 or (ours and posters[0] not in ours):
-        return f"posts several errors: {'; '.join(other['errors'])}"
-    if plain["end"] != "eos" or plain["caps"] != again["caps"]:
-        return None
-    if other["caps"] != plain["caps"]:
-        return f"has the caps {other['caps']}, not {plain['caps']}"
-    if len(plain["bytes"]) != len(other["bytes"]):
-        same_count = len(plain["bytes"]) == len(again["bytes"])
-        return f"gives {len(other['bytes'])} buffers, not {len(plain['bytes'])}" if same_count else None
-    if plain["bytes"] != again["bytes"] or plain["bytes"] == other["bytes"]:
-        return None
-    return "gives other bytes or times"
-
-
-def judge(results):
-    """Returns the differences of one element, as texts by "case, way"; and the count of its
-    cases in which the pipeline with identity plays to its end.
-    """
-    found, plays = {}, 0
-    for case, ways in results.items():
-        plain, again = ways["plain"], ways.get("again")
-        if plain["end"] == "eos" and again and again["end"] == "eos":
-            plays += 1
-        elif plain["end"] != "error":
-            continue  # it hangs, or ends the process, without this project
-        for way, other in ways.items():
-            text = way not in ("plain", "again") and compare(plain, again or plain, other)
-            if text:
-                found[f"{case}, {way}"] = text
-    return found, plays
-
-
-def why_nothing_plays(results):
-    plain = next(iter(results.values()))["plain"]
-    if plain["end"] == "timeout":
-        return "it does not end, as elements of several streams do"
-    return f"{plain['end']}: {plain['errors'][0]}" if plain["errors"] else plain["end"]
-
-
-def choose(names):
-    if sys.argv[1:]:
-        return sys.argv[1:]
-    if os.environ.get("VKGDR_ELEMENTS") == "all":
-        return names
-    return names[datetime.date.today().toordinal() % DAYS::DAYS]
 
 
 def play(names):
     """Returns the results by element, case and way."""
     results = collections.defaultdict(lambda: collections.defaultdict(dict))
 
-    def on_result(found):
-        results[found["element"]][found["case"]][found["way"]] = found["result"]
+    def on_result(element, case, way, result, once):
+        results[element][case][way] = result
+        if once:
+            print(f"{element}: differed once, {case}, {way}: {once}")
 
-    with concurrent.futures.ThreadPoolExecutor(PROCESSES) as threads:
+    with tempfile.TemporaryDirectory() as folder, \
+            concurrent.futures.ThreadPoolExecutor(PROCESSES) as threads:
         parts = [names[i::PROCESSES] for i in range(PROCESSES)]
-        list(threads.map(lambda part: play_in_child(part, on_result), parts))
+        list(threads.map(lambda part: play_in_child(part, folder, on_result), parts))
     return results
 
 
-def report(name, results):
-    """Prints the row of an element. Returns whether it differs without a reason, and whether
-    it plays.
+class Judgement(NamedTuple):
+    """plays: the count of the cases in which the pipeline with identity plays to its end
+    explained: the indexes of the rows that explain something, and where
     """
+
+    plays: int
+    cases: int
+    alone: str  # what the first pipeline with identity does, if none plays
+    explained: Dict[int, List[str]]
+    failures: List[str]
+
+
+def judge(element, results, version):
+    """Compares what was found for an element with its rows."""
     if not results:
-        print(f"{name}: FAILED, was not played")
-        return True, False
-    found, plays = judge(results)
-    reasons = DIFFERENCES.get(name, {})
-    used = {key for key in reasons for where in found if key in where}
-    unexplained = {where: text for where, text in found.items()
-                   if not any(key in where for key in reasons)}
-    if not plays:
-        print(f"{name}: does not play with identity: {why_nothing_plays(results)}")
-    elif not found:
-        print(f"{name}: the same in {plays} of {len(results)} cases; "
-              f"{len(results) - plays} do not play with identity")
-    for key in sorted(used):
-        print(f"{name}: differs {key}: {reasons[key]}")
-    for where, text in unexplained.items():
-        print(f"{name}: FAILED, {where}: {text}")
-    return bool(unexplained), plays > 0
+        return Judgement(0, 0, "", {}, ["was not played"])
+    rows = {i: row for i, row in enumerate(DIFFERENCES) if row.has(element, version)}
+    explained, failures = collections.defaultdict(list), []
+    for case, ways in results.items():
+        for way, text in ways.items():
+            where = f"{case}, {way}"
+            if way == "plain" or not text or (text == "gives other bytes"
+                                              and element in OTHER_BYTES):
+                continue
+            reasons = [i for i, row in rows.items() if row.where in where]
+            for i in reasons:
+                explained[i].append(where)
+            if not reasons:
+                failures.append(f"{where}: {text}")
+    ends = [ways["plain"] for ways in results.values()]
+    plays = ends.count("eos")
+    failures += [f"does not differ any more: {row.where}: {row.reason}"
+                 for i, row in rows.items() if i not in explained]
+    return Judgement(plays, len(ends), "" if plays else ends[0], explained, failures)
+
+
+def report(name, judgement):
+    if not judgement.plays:
+        print(f"{name}: does not play with identity: {judgement.alone}")
+    elif not judgement.explained and not judgement.failures:
+        print(f"{name}: the same in {judgement.plays} of {judgement.cases} cases")
+    for i, places in judgement.explained.items():
+        print(f"{name}: differs in {len(places)} pipelines, {DIFFERENCES[i].where}: "
+              f"{DIFFERENCES[i].reason}")
+    for text in judgement.failures:
+        print(f"{name}: FAILED, {text}")
+
+
+def choose(names, part):
+    """The part of a name is the same on all machines."""
+    if part == "all":
+        return names
+    return [name for name in names if zlib.crc32(name.encode()) % PARTS == int(part)]
+
+
+def get_part():
+    today = str(datetime.date.today().toordinal() % PARTS)
+    part = os.environ.get("VKGDR_ELEMENTS") or today
+    if part != "all" and part not in map(str, range(PARTS)):
+        sys.exit(f"VKGDR_ELEMENTS={part} is neither \"all\" nor a number below {PARTS}")
+    return part
+
+
+def summarize(judgements, left_out):
+    """What docs/upstreams.md says: counts by kind, for each element the places of the rows that
+    explain something, and the elements that were not tried or do not play. Names have a space
+    between them.
+    """
+    kinds, places, alone = {}, {}, []
+    for one, judgement in judgements.items():
+        outcome = ("alone" if not judgement.plays else "differs" if judgement.explained else "same")
+        kinds.setdefault(one.kind(), {"same": 0, "differs": 0, "alone": 0})[outcome] += 1
+        if judgement.explained:
+            places[one.name] = sorted(DIFFERENCES[i].where for i in judgement.explained)
+        if outcome == "alone":
+            alone.append(one.name)
+    return {"kinds": kinds, "differences": places, "alone": " ".join(alone),
+            "left out": {reason: " ".join(names) for reason, names in left_out.items()}}
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--save", type=pathlib.Path)
+    parser.add_argument("elements", nargs="*")
+    arguments = parser.parse_args()
     Gst.init(None)
-    left_out, names = collections.defaultdict(list), []
-    for one in pipelines.all_elements():
-        reason = pipelines.why_not(one)
-        (left_out[reason] if reason else names).append(one.name)
-    names = choose(names)
+    version = "{}.{}".format(*Gst.version()[:2])
+    left_out, tried = collections.defaultdict(list), {}
+    for one in all_elements():
+        reason = why_not(one)
+        if reason:
+            left_out[reason].append(one.name)
+        else:
+            tried[one.name] = one
+    part = "" if arguments.elements else get_part()
+    names = arguments.elements or choose(list(tried), part)
     results = play(names)
-    rows = [report(name, results.get(name)) for name in names]
+    judgements = {tried[name]: judge(name, results.get(name), version) for name in names}
+    for one, judgement in judgements.items():
+        report(one.name, judgement)
     for reason, elements in sorted(left_out.items()):
         print(f"Not tried, because it {reason}: {' '.join(elements)}")
-    failed, played = sum(row[0] for row in rows), sum(row[1] for row in rows)
-    print(f"{len(names)} elements were tried, {played} of them play with identity, {failed} "
-          f"differ without a reason, {sum(map(len, left_out.values()))} are not tried.")
+    failed = [one.name for one, judgement in judgements.items() if judgement.failures]
+    played = sum(judgement.plays > 0 for judgement in judgements.values())
+    print(f"GStreamer {version}: {len(names)} elements were tried, {played} of them play with "
+          f"identity, {len(failed)} failed, {sum(map(len, left_out.values()))} are not tried.")
+    if part not in ("", "all"):
+        print(f"This was part {part} of {PARTS}: VKGDR_ELEMENTS={part} repeats it.")
+    if arguments.save and part == "all":
+        arguments.save.write_text(json.dumps({version: summarize(judgements, left_out)}, indent=1,
+                                             sort_keys=True) + "\n")
+    if failed:
+        print(f"Failed: {' '.join(failed)}")
     # If few of them play, the sources or the comparison are broken.
     return 1 if failed or played * 2 < len(names) else 0
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("VKGDR_DRIVER", "software")
     sys.exit(main())
