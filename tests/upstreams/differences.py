@@ -85,10 +85,12 @@ OTHER_BYTES = {
     "edgetv": "does not write all of its frames",
     "gaussianblur": "reads beyond the end of its memory",
     "ismlmux": "writes the time of the day",
+    "matroskamux": "writes random numbers",
     "mj2mux": "writes the time of the day",
     "mp4mux": "writes the time of the day",
     "qtmux": "writes the time of the day",
     "rtpspeexdepay": "does not write all of its header",
     "smooth": "does not write the last line of its frames",
     "warptv": "does not write all of its frames",
+    "webmmux": "writes random numbers",
 }
