@@ -183,6 +183,11 @@ def main():
             left_out[reason].append(one.name)
         else:
             tried[one.name] = one
+    for name in arguments.elements:
+        if name not in tried:
+            reason = next((why for why, names in left_out.items() if name in names),
+                          "is not installed")
+            sys.exit(f"{name} is not tried, because it {reason}")
     part = "" if arguments.elements else get_part()
     names = arguments.elements or choose(list(tried), part)
     results = play(names)
