@@ -165,11 +165,8 @@ gst_vkgdr_transfer_transform_caps (GstBaseTransform *trans,
     const GstCapsFeatures *features = gst_caps_get_features (caps, i);
 
     if (gst_caps_features_is_any (features)) {
-      append_with_memory (result, structure,
-          GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY,
-          (direction == GST_PAD_SINK) == to_device
-              ? GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY
-              : NULL);
+      append_others (result, structure, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY,
+          direction, to_device);
       continue;
     }
     if (!is_known (features))
