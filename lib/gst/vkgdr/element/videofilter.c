@@ -107,8 +107,9 @@ gst_vkgdr_video_filter_negotiated (
 
 /* --- frames -------------------------------------------------------------- */
 
-/* The CPU can read any layout, and a filter of formats that kernels cannot read
- * runs no kernel. */
+/* The parent's door has checked that the frame fits its caps. The CPU can read
+ * any layout, and a filter of formats that kernels cannot read runs no kernel.
+ */
 static gboolean
 can_filter (GstVkgdrVideoFilter *self, GstBuffer *frame, GError **error)
 {
@@ -116,7 +117,7 @@ can_filter (GstVkgdrVideoFilter *self, GstBuffer *frame, GError **error)
 
   if (!GST_VKGDR_VIDEO_FILTER_GET_CLASS (self)->filter_frame
       || !gst_vkgdr_filter_is_video (GST_VKGDR_FILTER (self))
-      || gst_vkgdr_kernel_check_frame (frame, info, error))
+      || gst_vkgdr_frame_check_rows (frame, info, error))
     return TRUE;
   if (gst_vkgdr_kernel_check_info (info, NULL))
     return FALSE;

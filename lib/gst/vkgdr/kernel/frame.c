@@ -383,7 +383,7 @@ get_address (GstBuffer *buffer, gsize offset)
 }
 
 gboolean
-gst_vkgdr_frame_check (
+gst_vkgdr_frame_check_rows (
     GstBuffer *buffer, const GstVideoInfo *info, GError **error)
 {
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
@@ -394,7 +394,7 @@ gst_vkgdr_frame_check (
   gboolean words;
   gint i;
 
-  if (!layout || !gst_vkgdr_buffer_check_video (buffer, info, error))
+  if (!layout)
     return FALSE;
   words = layout->frame.component[0].depth > 8
           && layout->frame.component[0].order < VKGDR_BITS_LE;
@@ -411,6 +411,15 @@ gst_vkgdr_frame_check (
       "frames",
       i - 1, reason);
   return FALSE;
+}
+
+gboolean
+gst_vkgdr_frame_check (
+    GstBuffer *buffer, const GstVideoInfo *info, GError **error)
+{
+  return get_layout (info, error)
+         && gst_vkgdr_buffer_check_video (buffer, info, error)
+         && gst_vkgdr_frame_check_rows (buffer, info, error);
 }
 
 gboolean

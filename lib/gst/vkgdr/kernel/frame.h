@@ -30,6 +30,10 @@ gboolean gst_vkgdr_frame_fill (VkgdrFrame *frame, GstVkgdrContext *context,
 gboolean gst_vkgdr_frame_check (
     GstBuffer *buffer, const GstVideoInfo *info, GError **error);
 
+/* The same for a frame that gst_vkgdr_buffer_check_video() has passed. */
+gboolean gst_vkgdr_frame_check_rows (
+    GstBuffer *buffer, const GstVideoInfo *info, GError **error);
+
 /* Describes a frame of the format @info without a buffer: its planes follow one
  * another from address 0 on. Returns FALSE with @error set if VkgdrFrame cannot
  * describe such frames. */
