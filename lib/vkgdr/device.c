@@ -192,8 +192,10 @@ describe_window (vkgdr_t g, int index)
                      && !g->debug.non_coherent;
   g->info.host_cached =
       (type->flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) && !g->debug.bar;
-  g->has_budget = vkgdr_vk_has_extension (
-      &g->vk, g->vk.physical, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  /* Mesa's software device reports the memory that all processes use. */
+  g->has_budget = !g->info.software
+                  && vkgdr_vk_has_extension (&g->vk, g->vk.physical,
+                      VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
 }
 
 /* Reads the size of the device's largest memory BAR; 0 if the kernel does not

@@ -34,7 +34,7 @@ struct vkgdr {
   char remedy[VKGDR_MAX_MESSAGE];
   uint8_t driver_uuid[VK_UUID_SIZE]; /* Vulkan's; 0: no Vulkan device */
   uint32_t heap;                     /* index of the window's heap */
-  bool has_budget;                   /* VK_EXT_memory_budget */
+  bool has_budget;                   /* usable VK_EXT_memory_budget */
   uint64_t atom_size;                /* bytes of nonCoherentAtomSize */
   /* In the window, through this handle, without imported memory. */
   atomic_uint_fast64_t allocated; /* bytes */

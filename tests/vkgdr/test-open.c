@@ -359,6 +359,26 @@ TEST (a_full_window_says_how_full)
   vkgdr_close (second);
 }
 
+/* What other processes have in the RAM of this machine is none of the window of
+ * a software device. */
+TEST (a_software_device_counts_this_process)
+{
+  const size_t mega = 1 << 20;
+  vkgdr_device_info info;
+  vkgdr_memory_t memory;
+  vkgdr_t g;
+
+  if (!test_use_software_device ())
+    return;
+  g = test_open (0);
+  memory = test_alloc (g, mega);
+  vkgdr_get_device_info (g, &info);
+  ck_assert_uint_eq (info.window_usage, mega);
+  ck_assert_uint_eq (info.window_budget, info.window_size);
+  vkgdr_memory_free (memory);
+  vkgdr_close (g);
+}
+
 /* If all of the device's memory is in the window, the firmware cannot help. */
 TEST (a_full_device_has_no_larger_window)
 {
