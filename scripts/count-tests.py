@@ -21,6 +21,7 @@ import sys
 
 # A summary, and the words that it has in front of or behind numbers.
 CHECK = re.compile(r"^\d+%: (Checks: \d+, Failures: \d+, Errors: \d+)$", re.M)
+CHECK_SKIPPED = re.compile(r"^Skipped case: ", re.M)  # these are also in Checks
 PYTEST = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s(?: .*)?$", re.M)
 UNITTEST = re.compile(r"^(Ran \d+ tests?) in .*\n\s*(?:OK|FAILED)(?: (\(.*\)))?$", re.M)
 NUMBER = re.compile(r"(\d+) ([a-z]+)|([A-Za-z][a-z ]*?)(?:: |=| )(\d+)")
@@ -46,7 +47,8 @@ def count_cases(text):
                        else number["passed"] + number["xfailed"])
             failed += bad
             skipped += number["skipped"]
-    return passed, failed, skipped
+    cases = len(CHECK_SKIPPED.findall(text))
+    return max(passed - cases, 0), failed, skipped + cases
 
 
 def count_test(test):

@@ -28,14 +28,13 @@ static guint n_cases;
 static void (*requirements[MAX_REQUIREMENTS]) (void);
 static guint n_requirements;
 static SFun fixture_setup, fixture_teardown;
-static gboolean condition = TRUE;
 static int n_parts = 1, part;
 
 void
 test_add_case (const char *name, TFun function, int n)
 {
   g_assert (n_cases < MAX_CASES);
-  if (condition && n > 0)
+  if (n > 0)
     cases[n_cases++] =
         (Case){ name, function, n, fixture_setup, fixture_teardown };
 }
@@ -45,12 +44,6 @@ test_set_fixture (SFun setup, SFun teardown)
 {
   fixture_setup = setup;
   fixture_teardown = teardown;
-}
-
-void
-test_set_condition (gboolean is_met)
-{
-  condition = is_met;
 }
 
 void

@@ -24,9 +24,8 @@
 G_BEGIN_DECLS
 
 /* A case. With TEST_LOOP, it runs @n times: __i__ is 0 to @n - 1. The numbers
- * and conditions are computed before main (). */
+ * are computed before main (). */
 #define TEST(name) TEST_LOOP (name, 1)
-#define TEST_IF(name, condition) TEST_LOOP (name, (condition) ? 1 : 0)
 #define TEST_LOOP(name, n) \
   static void test_##name (int __i__); \
 \
@@ -49,9 +48,6 @@ G_BEGIN_DECLS
 #define TEST_FIXTURE(setup, teardown) \
   TEST_AT_START (test_set_fixture (setup, teardown))
 
-/* The following cases run only if @condition is true. */
-#define TEST_ONLY_IF(condition) TEST_AT_START (test_set_condition (condition))
-
 /* Calls @function before the first case. It can end the program, for example
  * with exit status 77, which means skipped. */
 #define TEST_REQUIRE(function) TEST_AT_START (test_add_requirement (function))
@@ -72,7 +68,6 @@ G_BEGIN_DECLS
 /* For the macros. */
 void test_add_case (const char *name, TFun function, int n);
 void test_set_fixture (SFun setup, SFun teardown);
-void test_set_condition (gboolean is_met);
 void test_add_requirement (void (*function) (void));
 void test_set_parallel (int n);
 
@@ -87,6 +82,16 @@ int test_run_suite (int argc, char **argv, Suite *(*make) (const char *name));
 int test_main (int argc, char **argv);
 
 /* --- for the tests ------------------------------------------------------- */
+
+/* Ends the function that is a case if @condition is false. The case is counted
+ * as skipped, and the log says that it needs @what. */
+#define TEST_NEEDS(condition, what) \
+  do { \
+    if (!(condition)) { \
+      g_print ("Skipped case: %s needs %s\n", __func__, what); \
+      return; \
+    } \
+  } while (0)
 
 /* Returns the byte at @i of pattern number @seed; writes such bytes, or returns
  * whether these are. */

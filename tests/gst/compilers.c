@@ -93,18 +93,6 @@ check_source (const GstVkgdrCompilerTarget *target, const gchar *source,
   check_image (image, name, sizeof (VkgdrFrame));
 }
 
-/* Whether NVRTC is installed. */
-static gboolean
-find_compiler (const GstVkgdrCompilerTarget *target)
-{
-  g_autoptr (GError) error = NULL;
-  g_autofree gchar *text = gst_vkgdr_compiler_describe (target, &error);
-
-  if (!text)
-    g_printerr ("skipped: %s\n", error->message);
-  return text != NULL;
-}
-
 TEST_FIXTURE (setup, folder_teardown);
 
 /* Messages name the lines of the source. */
@@ -112,9 +100,9 @@ TEST (nvrtc_compiles_all)
 {
   const GstEffect *effect;
   GError *error = NULL;
+  g_autofree gchar *compiler = gst_vkgdr_compiler_describe (&hopper, NULL);
 
-  if (!find_compiler (&hopper))
-    return;
+  TEST_NEEDS (compiler, "NVRTC");
   check_source (&hopper, rich_source, "rich");
   fail_if (compile (&hopper, "// one line\n__global__ void f () { wrong (); }",
       TRUE, &error));

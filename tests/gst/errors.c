@@ -69,8 +69,9 @@ static const struct {
 TEST_LOOP (errors, G_N_ELEMENTS (errors))
 {
   test_set_environment (errors[__i__].environment);
-  if (strstr (errors[__i__].environment, "SOFTCUDA") && !test_is_software ())
-    return;
+  TEST_NEEDS (
+      !strstr (errors[__i__].environment, "SOFTCUDA") || test_is_software (),
+      "the software device");
   if (errors[__i__].error.pipeline)
     test_check_error (&errors[__i__].error);
   if (errors[__i__].works)
@@ -159,8 +160,7 @@ TEST (software_is_told)
   g_autoptr (GstElement) pipeline = NULL;
 
   g_unsetenv ("VKGDR_DRIVER");
-  if (!test_is_software ())
-    return;
+  TEST_NEEDS (test_is_software (), "the software device");
   pipeline = test_launch (FILTER "! vkgdrdownload" SINK);
   fail_unless_equals_int (test_play_count (pipeline, "No NVIDIA GPU|CPU"), 1);
 }

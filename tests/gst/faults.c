@@ -46,6 +46,9 @@
 /* Memory that a hung device uses is not freed, and this is no leak. */
 TEST_AT_START (test_leaks = TRUE);
 
+/* Memory that is not freed before a kernel ends is a leak for Valgrind. */
+#define LEAKS "memory that may leak"
+
 /* Makes a pipeline whose element "filter" runs @source. */
 static GstElement *
 launch (const gchar *source, guint limit, const gchar *description)
@@ -189,14 +192,15 @@ map_frame (GstAppSink *sink)
 TEST_LOOP (kernels, G_N_ELEMENTS (rows))
 {
   gboolean is_endless = g_str_equal (rows[__i__].source, ENDLESS);
-  GstElement *pipeline =
-      launch (rows[__i__].source, rows[__i__].limit, rows[__i__].pipeline);
-  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstBus) bus = NULL;
+  GstElement *pipeline;
   GstMessage *message;
   gint n;
 
-  if (is_endless && test_is_on_valgrind ())
-    return;
+  TEST_NEEDS (!is_endless || !test_is_on_valgrind (), LEAKS);
+  pipeline =
+      launch (rows[__i__].source, rows[__i__].limit, rows[__i__].pipeline);
+  bus = gst_element_get_bus (pipeline);
   play (pipeline);
   if (strstr (rows[__i__].pipeline, SINK))
     map_frame (GST_APP_SINK (test_find (pipeline, "sink")));
@@ -218,9 +222,6 @@ TEST_LOOP (kernels, G_N_ELEMENTS (rows))
 }
 
 /* --- a kernel without an end --------------------------------------------- */
-
-/* See above. Valgrind also reports memory that is not freed as leaks. */
-TEST_ONLY_IF (!test_is_on_valgrind ());
 
 static gint n_memories; /* atomic; how many were seen and are not freed */
 
@@ -248,10 +249,12 @@ watch_memory (GstPad *pad, GstPadProbeInfo *info, gpointer unused)
  * device is idle, so it is not freed while the kernel runs. */
 TEST (foreign_memory_of_endless_kernel)
 {
-  GstElement *pipeline = launch (ENDLESS_LATER, LIMIT,
+  GstElement *pipeline;
+
+  TEST_NEEDS (!test_is_on_valgrind (), LEAKS);
+  pipeline = launch (ENDLESS_LATER, LIMIT,
       "videotestsrc ! video/x-raw,format=RGBA,width=640,height=480 ! "
       "identity drop-allocation=true ! " FILTER " ! fakesink");
-
   test_add_probe (pipeline, "upload", "sink", GST_PAD_PROBE_TYPE_BUFFER,
       watch_memory, NULL);
   play (pipeline);
@@ -292,8 +295,10 @@ play_shortly (GstElement *pipeline)
 
 TEST (stop_of_endless_kernel)
 {
-  GstElement *pipeline = launch (ENDLESS, LIMIT, SOURCE FILTER DOWN);
+  GstElement *pipeline;
 
+  TEST_NEEDS (!test_is_on_valgrind (), LEAKS);
+  pipeline = launch (ENDLESS, LIMIT, SOURCE FILTER DOWN);
   play_shortly (pipeline);
   stop (pipeline);
 }
@@ -316,9 +321,10 @@ static const struct {
 /* Without a limit, EOS and stop give the kernel some seconds. */
 TEST_LOOP (unlimited_kernel, G_N_ELEMENTS (unlimited))
 {
-  GstElement *pipeline =
-      launch (unlimited[__i__].source, 0, unlimited[__i__].pipeline);
+  GstElement *pipeline;
 
+  TEST_NEEDS (!test_is_on_valgrind (), LEAKS);
+  pipeline = launch (unlimited[__i__].source, 0, unlimited[__i__].pipeline);
   if (g_str_has_prefix (unlimited[__i__].pipeline, SOURCE)) {
     play_shortly (pipeline);
     if (strstr (unlimited[__i__].pipeline, "name=sink"))
@@ -340,12 +346,14 @@ TEST_LOOP (unlimited_kernel, G_N_ELEMENTS (unlimited))
  * ever. */
 TEST (other_pipelines)
 {
-  GstElement *others[] = { play_beside (UP_AND_DOWN), play_beside (FILTERED),
-    play_beside (FILTERED) };
-  GstElement *pipeline = launch (ENDLESS, LIMIT, SOURCE FILTER DOWN);
-  GstElement *late = test_launch (SOURCE "vkgdrupload ! cudafilter "
-                                         "kernel=flip ! fakesink");
+  GstElement *others[3], *pipeline, *late;
 
+  TEST_NEEDS (!test_is_on_valgrind (), LEAKS);
+  others[0] = play_beside (UP_AND_DOWN);
+  others[1] = play_beside (FILTERED);
+  others[2] = play_beside (FILTERED);
+  pipeline = launch (ENDLESS, LIMIT, SOURCE FILTER DOWN);
+  late = test_launch (SOURCE "vkgdrupload ! cudafilter kernel=flip ! fakesink");
   play_shortly (pipeline);
   stop (others[0]);
   stop (others[1]);
@@ -359,18 +367,17 @@ TEST (other_pipelines)
   stop (others[2]);
 }
 
-TEST_ONLY_IF (TRUE);
-
 /* After the slow kernel has ended, the same pipeline works again with a longer
  * limit, or without one. Elements post errors until the library has noticed
  * that. */
-TEST_IF (recovery, !test_is_on_valgrind ())
+TEST (recovery)
 {
-  g_autoptr (GstElement) pipeline =
-      launch (SLOW (1000), LIMIT, FRAMES (1) FILTER DOWN);
+  g_autoptr (GstElement) pipeline = NULL;
   gint64 deadline;
   GError *error;
 
+  TEST_NEEDS (!test_is_on_valgrind (), LEAKS);
+  pipeline = launch (SLOW (1000), LIMIT, FRAMES (1) FILTER DOWN);
   play (pipeline);
   assert_error (pipeline, "filter", "\"slow\" of filter");
   gst_element_set_state (pipeline, GST_STATE_NULL);
@@ -451,8 +458,7 @@ TEST_LOOP (lost_device, G_N_ELEMENTS (losses))
   g_autoptr (GstElement) pipeline = test_launch (FRAMES (100) FILTER DOWN);
 
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
-  if (!test_is_software ())
-    return;
+  TEST_NEEDS (test_is_software (), "the software device");
   test_make_calls_fail (spec);
   test_assert_says (test_play_error (pipeline), words);
   test_make_calls_fail (NULL);
@@ -541,8 +547,6 @@ TEST_LOOP (threads_launch, 2)
   fail_unless_equals_int (g_atomic_int_get (&n_failed), 0);
 }
 
-TEST_ONLY_IF (!test_is_on_valgrind ());
-
 /* Nobody waits for the kernel, or records a fence behind it (__i__ is 0). A
  * thread that launches kernels and never waits (1) gets an error before the
  * driver's queue is full. With a full queue, the driver would block the
@@ -552,6 +556,7 @@ TEST_LOOP (launches_behind_endless_kernel, 2)
   GError *error = NULL;
   guint n;
 
+  TEST_NEEDS (!test_is_on_valgrind (), LEAKS);
   init (ENDLESS_COUNT, LIMIT);
   for (n = 0; launch_function (&error); n++)
     if (__i__ == 0)

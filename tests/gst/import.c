@@ -42,8 +42,7 @@ TEST (wrong_descriptions_and_ranges)
   gsize size;
   gint fd;
 
-  if (!test_has_window ())
-    return;
+  TEST_NEEDS (test_has_window (), "a window");
   memory = gst_vkgdr_allocator_alloc_exportable (allocator, SIZE, NULL);
   test_write (memory, 3);
   fd = export_fd (memory, &right);
@@ -113,8 +112,8 @@ TEST (exported_slabs_are_not_used_again)
   gint fds[2];
   guint i;
 
-  if (!test_is_software () || !test_has_window ())
-    return;
+  TEST_NEEDS (test_is_software (), "the software device");
+  TEST_NEEDS (test_has_window (), "a window");
   for (i = 0; i < 2; i++) {
     g_autoptr (GBytes) description = NULL;
     g_autoptr (GstMemory) large = test_memory_new (test_context, 6 * MIB);
@@ -175,8 +174,7 @@ TEST_LOOP (exported_allocations_are_clear, 3)
   GstBuffer *buffer = NULL;
   GstMemory *memory;
 
-  if (!test_has_window ())
-    return;
+  TEST_NEEDS (test_has_window (), "a window");
   table->cuExternalMemoryGetMappedBuffer = map_with_dirt;
   if (__i__ == 0) {
     memory = gst_vkgdr_allocator_alloc (allocator, 2 * MIB + 60000, NULL);
@@ -210,8 +208,7 @@ TEST_LOOP (both_sides_see_changes, 2)
   guint i;
   gint fd;
 
-  if (!test_has_window ())
-    return;
+  TEST_NEEDS (test_has_window (), "a window");
   ours = gst_vkgdr_allocator_alloc_exportable (allocator, SIZE, NULL);
   fd = export_fd (ours, &description);
   theirs = gst_vkgdr_allocator_import_fd (allocator, fd, description, NULL);
@@ -241,8 +238,7 @@ TEST (new_memory_is_clear)
   guint64 pointer = 0;
   guint i;
 
-  if (!test_has_window ()) /* then no memory can be exported */
-    return;
+  TEST_NEEDS (test_has_window (), "a window");
   for (i = 0; i < 3; i++) {
     g_autoptr (GstMemory) large = test_memory_new (test_context, 2 * MIB);
     g_autofree guint8 *data = test_device_bytes (large);

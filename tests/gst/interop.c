@@ -156,8 +156,10 @@ TEST_LOOP (chains, G_N_ELEMENTS (chains))
   const gchar *elements = chains[__i__];
   gboolean is_rgba = strstr (elements, "RGBA") || strstr (elements, "invert");
 
-  if (!strstr (elements, "cudaconvertscale") || test_nvcodec_has_converter ())
-    check_chain (elements, is_rgba ? 1 : G_N_ELEMENTS (formats));
+  TEST_NEEDS (
+      !strstr (elements, "cudaconvertscale") || test_nvcodec_has_converter (),
+      "cudaconvertscale of nvcodec");
+  check_chain (elements, is_rgba ? 1 : G_N_ELEMENTS (formats));
 }
 
 /* --- no copies ----------------------------------------------------------- */
@@ -627,8 +629,7 @@ TEST_LOOP (streams_wait_instead_of_threads, G_N_ELEMENTS (pushes))
   g_autoptr (GstVkgdrStream) busy = test_stream_new (test_context);
   g_autoptr (GstHarness) h = NULL;
 
-  if (!test_nvcodec_has_converter ())
-    return;
+  TEST_NEEDS (test_nvcodec_has_converter (), "cudaconvertscale of nvcodec");
   h = harness_new (pushes[__i__].launch);
   /* After these, no work is left that is only done once. */
   push_frames (h, is_foreign, 0);

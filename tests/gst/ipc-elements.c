@@ -592,8 +592,7 @@ TEST_LOOP (no_window, G_N_ELEMENTS (no_window_sources))
   g_autoptr (GstElement) pipeline = NULL;
   g_autofree gchar *parts = NULL;
 
-  if (!test_is_software ())
-    return;
+  TEST_NEEDS (test_is_software (), "the software device");
   pipeline = test_launch ("%s ! vkgdripcsink socket-path=%s",
       no_window_sources[__i__], test_ipc_path);
   context = gst_vkgdr_context_describe (test_context);

@@ -39,8 +39,10 @@ test_ipc_require_window (void)
 
   if (child == 0)
     _exit (test_has_window () ? EXIT_SUCCESS : 77);
-  if (waitpid (child, &status, 0) != child || status != 0)
-    exit (WIFEXITED (status) ? WEXITSTATUS (status) : EXIT_FAILURE);
+  if (waitpid (child, &status, 0) == child && status == 0)
+    return;
+  g_print ("skipped: the device has no window\n");
+  exit (WIFEXITED (status) ? WEXITSTATUS (status) : EXIT_FAILURE);
 }
 
 void

@@ -272,11 +272,12 @@ map_and_unmap (GstMemory *memory, GstMapFlags flags)
 
 TEST_FIXTURE (NULL, NULL);
 
-TEST_IF (flush_is_the_mapped_range, !test_hides_vulkan ())
+TEST (flush_is_the_mapped_range)
 {
   GstMemory *memory, *part;
   const guint8 bytes[100] = { 0 };
 
+  TEST_NEEDS (!test_hides_vulkan (), "a window");
   test_set_debug ("bar,non-coherent");
   test_setup ();
   memory = test_memory_new (test_context, SIZE);
@@ -428,8 +429,7 @@ TEST_LOOP (freed_memory_is_not_reused_too_early, 3)
   guint64 pointer;
   GstMemory *memory;
 
-  if (__i__ > 0 && !test_is_software ())
-    return;
+  TEST_NEEDS (__i__ == 0 || test_is_software (), "the software device");
   pointer = free_busy (allocator, __i__ == 1 ? "cuEventQuery:1" : NULL,
       __i__ == 0 ? 2 : 1, &done);
   gst_vkgdr_allocator_free_held (allocator);
@@ -696,11 +696,12 @@ counted_record (CUcontext context, CUevent event)
 TEST (memory_goes_back_when_the_device_is_idle)
 {
   vkgdr_cuda *table = test_change_driver (&real);
-  GstVkgdrAllocator *owner = gst_vkgdr_allocator_new (test_context);
-  GstMemory *memory = gst_vkgdr_allocator_alloc (owner, SIZE, NULL);
+  GstVkgdrAllocator *owner;
+  GstMemory *memory;
 
-  if (!real.cuCtxRecordEvent)
-    return;
+  TEST_NEEDS (real.cuCtxRecordEvent, "a driver of CUDA 12.5");
+  owner = gst_vkgdr_allocator_new (test_context);
+  memory = gst_vkgdr_allocator_alloc (owner, SIZE, NULL);
   table->cuMemFree = counted_free;
   table->cuMemRelease = counted_release;
   table->cuCtxRecordEvent = counted_record;
@@ -892,8 +893,8 @@ TEST (capture_mode)
   const CUstreamCaptureMode own = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
   const CUstreamCaptureMode relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
 
-  if (!vkgdr_driver_load ()->cuThreadExchangeStreamCaptureMode)
-    return;
+  TEST_NEEDS (vkgdr_driver_load ()->cuThreadExchangeStreamCaptureMode,
+      "a driver with capture modes");
   exchange_capture_mode (own);
   fail_unless (gst_vkgdr_context_push (test_context, NULL));
   fail_unless (gst_vkgdr_context_push (test_context, NULL));
@@ -1000,8 +1001,7 @@ TEST (calls_that_fail)
   GError *error = NULL;
   guint i;
 
-  if (!test_is_software ())
-    return;
+  TEST_NEEDS (test_is_software (), "the software device");
   for (i = 0; i < G_N_ELEMENTS (calls); i++) {
     test_make_calls_fail (calls[i][0]);
     fail_if (run_all (&error), "%s", calls[i][0]);
@@ -1018,8 +1018,8 @@ TEST (no_host_memory_to_stage)
   g_autoptr (GstMemory) memory = new_memory (WRITTEN, STAGED);
   GstMapInfo map;
 
-  if (!test_is_software () || !host_of (memory))
-    return;
+  TEST_NEEDS (test_is_software (), "the software device");
+  TEST_NEEDS (host_of (memory), "a window");
   test_make_calls_fail ("cuMemHostAlloc:1+");
   test_write (memory, 1);
   test_assert_device (memory, 1);

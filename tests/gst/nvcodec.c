@@ -80,11 +80,8 @@ test_nvcodec_require (void)
 gboolean
 test_nvcodec_has_converter (void)
 {
-  if (gst_registry_check_feature_version (
-          gst_registry_get (), "cudaconvertscale", 1, 24, 0))
-    return TRUE;
-  g_print ("skipped: nvcodec has no cudaconvertscale\n");
-  return FALSE;
+  return gst_registry_check_feature_version (
+      gst_registry_get (), "cudaconvertscale", 1, 24, 0);
 }
 
 void *

@@ -235,8 +235,7 @@ TEST (second_reader_fetches_nothing)
   gsize offset, i;
   gint fd;
 
-  if (!test_has_window ())
-    return;
+  TEST_NEEDS (test_has_window (), "a window");
   allocator = gst_vkgdr_allocator_new (test_context);
   exported = gst_vkgdr_allocator_alloc_exportable (allocator, SIZE, NULL);
   test_write (exported, 1);

@@ -21,6 +21,8 @@ ROOT, ENVIRONMENT, PREFIX = sys.argv[1:4]
 PASSED = "Running suite(s): x\n100%: Checks: 6, Failures: 0, Errors: 0\n"
 FAILED = "66%: Checks: 6, Failures: 1, Errors: 1\nx.c:1:F: wrong\n"
 OF_ANOTHER = "100%: Checks: 1, Failures: 0, Errors: 0\n"
+# libcheck counts cases that were skipped (TEST_NEEDS) as passed.
+LESS = "Skipped case: test_b needs a window\n" * 2 + PASSED
 
 # The last line, words of the output, and tests: the name, Meson's result and the output.
 LOGS = [
@@ -31,6 +33,9 @@ LOGS = [
     ("3 passed, 3 failed, 1 skipped", "", ("a", "FAIL", "Ran 7 tests in 1.0s\n\nFAILED (failures=1,"
                                            " errors=1, skipped=1, unexpected successes=1)\n")),
     ("1 passed, 0 failed, 0 skipped", "", ("a", "OK", "Ran 1 test in 1.0s\n\nOK\n")),
+    ("10 passed, 0 failed, 2 skipped", "", ("a", "OK", PASSED), ("b", "OK", LESS)),
+    ("10 passed, 1 failed, 2 skipped", "", ("a", "OK", PASSED), ("b", "TIMEOUT", LESS)),
+    ("0 passed, 1 failed, 1 skipped", "", ("a", "TIMEOUT", LESS[:LESS.index("\n") + 1])),
     # no summary
     ("6 passed, 1 failed, 0 skipped", "b: it", ("a", "OK", PASSED), ("b", "OK", "Running\n")),
     # a program without a framework
@@ -44,6 +49,8 @@ PROGRAMS = [
     ("6 passed, 0 failed, 1 skipped", "", (PASSED, 0), ("no device\n", 77)),
     ("10 passed, 2 failed, 0 skipped", "x.c:1:F: wrong", (PASSED, 0), (FAILED, 2)),
     ("6 passed, 1 failed, 0 skipped", "no summary", (PASSED, 0), ("Running\n", 0)),
+    ("10 passed, 0 failed, 2 skipped", "", (PASSED, 0), (LESS, 0)),
+    ("6 passed, 1 failed, 1 skipped", "no summary", (PASSED, 0), (LESS[:LESS.index("\n") + 1], 0)),
     # a test that runs several cases at a time has several summaries
     ("7 passed, 0 failed, 0 skipped", "", (OF_ANOTHER + PASSED, 0)),
     ("6 passed, 1 failed, 0 skipped", "exit status 1", (PASSED, 1)),

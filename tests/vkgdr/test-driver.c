@@ -80,8 +80,7 @@ TEST_LOOP (failures, N_ELEMENTS (failures))
   const vkgdr_cuda *cu;
   int fds = test_count_fds ();
 
-  if (!has_software && __i__ > 0)
-    return;
+  TEST_NEEDS (has_software || __i__ == 0, "softcuda");
   setenv (variable, failures[__i__].value, 1);
   ck_assert_ptr_null (vkgdr_driver_load ());
   assert_error (words[0], words[1], words[2]);
@@ -125,8 +124,7 @@ TEST_LOOP (choices, N_ELEMENTS (choices))
  * leads to softcuda. */
 TEST (softcuda_on_the_path_is_not_nvidia)
 {
-  if (!test_use_software ())
-    return;
+  TEST_NEEDS (test_use_software (), "softcuda");
   ck_assert_ptr_nonnull (dlopen (test_software_path (), RTLD_NOW));
   setenv ("VKGDR_DRIVER", "nvidia", 1);
   ck_assert_ptr_null (vkgdr_driver_load ());

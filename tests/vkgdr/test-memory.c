@@ -177,8 +177,7 @@ TEST_LOOP (both_sides_share_the_bytes, N_ELEMENTS (pairs))
   mem = vkgdr_memory_alloc (g, SIZE, pairs[__i__].flags);
   if (!mem && !vkgdr_driver_is_software ()) {
     assert_error ("device memory");
-    printf ("skipped: this driver does not export device memory\n");
-    return;
+    TEST_NEEDS (mem, "a driver that exports device memory");
   }
   write_bytes (mem, 1);
   theirs = import (other, mem);
@@ -368,8 +367,7 @@ TEST_LOOP (calls_fail, N_ELEMENTS (failures))
   CUcontext context;
   int step, fds, addresses;
 
-  if (!test_use_software_device ())
-    return;
+  TEST_NEEDS (test_use_software_device (), "the software device");
   life.g = test_open (0);
   life.g->has_budget = true; /* an error of the window asks for it */
   for (step = 0; step < failures[__i__].step; step++)
@@ -420,8 +418,7 @@ TEST_LOOP (damaged_header, N_ELEMENTS (headers))
   vkgdr_t g;
   int fd;
 
-  if (!test_use_software_device ())
-    return;
+  TEST_NEEDS (test_use_software_device (), "the software device");
   g = test_open (0);
   mem = test_alloc (g, SIZE);
   fd = vkgdr_memory_get_fd (mem);
@@ -448,8 +445,7 @@ TEST (file_that_is_not_sealed)
   vkgdr_fd_info info = { .size = SIZE };
   vkgdr_t g;
 
-  if (!test_use_software_device ())
-    return;
+  TEST_NEEDS (test_use_software_device (), "the software device");
   g = test_open (0);
   ck_assert_int_eq (ftruncate (fd, 4096 + SIZE), 0);
   ck_assert_int_eq (pwrite (fd, header, sizeof (header), 0), sizeof (header));
@@ -607,8 +603,7 @@ TEST_LOOP (ranges_are_rounded, 4)
   size_t begin, end, i;
   vkgdr_memory_t mem;
 
-  if (!g) /* some machines have no coherent memory */
-    return;
+  TEST_NEEDS (g, "coherent memory");
   test_enter_context ();
   g->vk.FlushMappedMemoryRanges = spy;
   g->vk.InvalidateMappedMemoryRanges = spy;
@@ -655,8 +650,7 @@ TEST (freeing_after_the_driver_touches_nothing)
   vkgdr_t g;
   int i;
 
-  if (!test_use_software_device ())
-    return;
+  TEST_NEEDS (test_use_software_device (), "the software device");
   g = test_open (0);
   vk = g->vk;
   for (i = 0; i < 2; i++) {
