@@ -11,7 +11,8 @@ summary has failed, even if it ends without an error. Only programs without a fr
 (api-*, fuzz-*) count as one case. Does not depend on how the tests are built or run.
 
 On standard error: how long the tests took, and which of them took most of it. Tests run
-in parallel, so the sum of their times is more than the time of the run.
+in parallel, so the sum of their times is more than the time of the run. Then the programs
+that failed, with the lines of their output that say why.
 """
 
 import collections
@@ -32,6 +33,13 @@ FAILED = {"Failures", "Errors", "failed", "error", "errors", "xpassed", "failure
 WITHOUT_SUMMARY = re.compile(r"(?:^|[ /:])(?:api|fuzz)-[\w-]+$")
 SLOWEST = 10
 
+# The lines that say which case failed and why: of libcheck, pytest and unittest, of GLib
+# and of sanitizers. A program without such a line has crashed: its last lines are shown.
+REASON = re.compile(r"^\S+:\d+:[FE]:|^(?:FAILED|ERROR) |^E  |^(?:FAIL|ERROR): |^[\w.]*Error\b"
+                    r"|-(?:ERROR|CRITICAL) \*\*|^\*\* \(|^(?:==\d+==)?ERROR|^SUMMARY: ")
+REASONS = 20
+LAST_LINES = 5
+
 
 def count_cases(text):
     """Adds up the summaries of the frameworks in a program's output: the numbers of cases
@@ -51,18 +59,30 @@ def count_cases(text):
     return max(passed - cases, 0), failed, skipped + cases
 
 
+def output_of(test):
+    return test.get("stdout", "") + "\n" + test.get("stderr", "")
+
+
+def short_name(test):
+    """Meson's name is "project:suite / test"."""
+    return test["name"].split(":", 1)[-1]
+
+
+def has_passed(test):
+    return test["result"] in ("OK", "EXPECTEDFAIL")
+
+
+def lacks_summary(test):
+    return not any(count_cases(output_of(test))) and not WITHOUT_SUMMARY.search(test["name"])
+
+
 def count_test(test):
     """Counts the cases of one entry of a test log: a program that Meson ran."""
     if test["result"] == "SKIP":
         return 0, 0, 1
-    count = count_cases(test.get("stdout", "") + "\n" + test.get("stderr", ""))
-    if test["result"] in ("OK", "EXPECTEDFAIL"):
-        if any(count):
-            return count
-        if WITHOUT_SUMMARY.search(test["name"]):
-            return 1, 0, 0
-        print(f"{test['name']}: it ended without a summary", file=sys.stderr)
-        return 0, 1, 0
+    count = count_cases(output_of(test))
+    if has_passed(test):
+        return count if any(count) else (0, 1, 0) if lacks_summary(test) else (1, 0, 0)
     # A program can fail although its cases passed: by a crash or a leak at its
     # end, by a sanitizer's report, or by a time limit before it prints its
     # summary.
@@ -81,11 +101,21 @@ def show_slowest(tests):
     total, part = (sum(test["duration"] for test in some) for some in (tests, slowest))
     print(f"The tests took {format_time(end - start)}; the slowest {len(slowest)} of"
           f" {len(tests)}:", file=sys.stderr)
-    for test in slowest:  # Meson's "project:suite / test"
-        print(f"{format_time(test['duration']):>12}  {test['name'].split(':', 1)[-1]}",
-              file=sys.stderr)
+    for test in slowest:
+        print(f"{format_time(test['duration']):>12}  {short_name(test)}", file=sys.stderr)
     print(f"Together these are {part / (total or 1):.0%} of the time of all tests.",
           file=sys.stderr)
+
+
+def show_failures(tests):
+    print("What failed:", file=sys.stderr)
+    for test in tests:
+        ending = ", without a summary" if has_passed(test) else ""
+        print(f"  {short_name(test)}: {test['result']}{ending}", file=sys.stderr)
+        lines = [line for line in output_of(test).splitlines() if line.strip()]
+        reasons = list(dict.fromkeys(filter(REASON.search, lines)))[:REASONS]
+        for line in reasons or lines[-LAST_LINES:]:
+            print("    " + line, file=sys.stderr)
 
 
 def main(paths):
@@ -95,7 +125,10 @@ def main(paths):
             tests += map(json.loads, log)
     if tests:
         show_slowest(tests)
-    passed, failed, skipped = map(sum, zip((0, 0, 0), *map(count_test, tests)))
+    counts = [count_test(test) for test in tests]
+    if any(failed for _, failed, _ in counts):
+        show_failures([test for test, count in zip(tests, counts) if count[1]])
+    passed, failed, skipped = map(sum, zip((0, 0, 0), *counts))
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed or not passed else 0
 

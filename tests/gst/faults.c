@@ -102,12 +102,15 @@ next_error (GstElement *pipeline, const gchar *name)
 
   do {
     g_autoptr (GError) error = NULL;
+    g_autofree gchar *text = NULL;
 
     gst_clear_message (&message);
     /* After a fault, a GPU that other processes use may need many seconds. */
     message = gst_bus_timed_pop_filtered (
         bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
-    fail_unless (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR);
+    text = test_message_text (message);
+    fail_unless (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR,
+        "%s, instead of an error", text);
     error = error_of (message);
     fail_unless (is_from (message, "filter")
                      || !strstr (error->message, "trapped")

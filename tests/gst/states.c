@@ -215,13 +215,15 @@ static void
 end (void)
 {
   g_autoptr (GstMessage) message = NULL;
+  g_autofree gchar *text = NULL;
 
   go_and_play (GST_STATE_PLAYING);
   gst_element_send_event (pipeline, gst_event_new_eos ());
   message = gst_bus_timed_pop_filtered (
       bus, PATIENCE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
   fail_unless (message != NULL, "there is no end");
-  fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_EOS);
+  text = test_message_text (message);
+  fail_unless (GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS, "%s", text);
   gst_clear_message (&message);
   go_and_play (GST_STATE_NULL);
   test_assert_fds (fds);

@@ -277,10 +277,11 @@ test_add_bus (GstElement *element)
   return bus;
 }
 
-guint
-test_play_count (GstElement *pipeline, const gchar *parts)
+void
+test_play_count (GstElement *pipeline, const gchar *parts, guint expected)
 {
   g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GString) all = g_string_new (NULL);
   guint n = 0;
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
@@ -289,19 +290,19 @@ test_play_count (GstElement *pipeline, const gchar *parts)
         gst_bus_timed_pop_filtered (bus, 50 * GST_SECOND,
             GST_MESSAGE_EOS | GST_MESSAGE_INFO | GST_MESSAGE_WARNING
                 | GST_MESSAGE_ERROR);
-    g_autoptr (GError) error = NULL;
-    g_autofree gchar *debug = NULL, *text = NULL;
+    g_autofree gchar *text = NULL;
 
-    fail_unless (message && GST_MESSAGE_TYPE (message) != GST_MESSAGE_ERROR);
+    fail_unless (message != NULL, "no end; the messages: %s", all->str);
     if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS)
       break;
-    gst_structure_get (gst_message_get_structure (message), "gerror",
-        G_TYPE_ERROR, &error, "debug", G_TYPE_STRING, &debug, NULL);
-    text = g_strconcat (error->message, " ", debug, NULL);
+    text = test_message_text (message);
+    fail_unless (GST_MESSAGE_TYPE (message) != GST_MESSAGE_ERROR, "%s", text);
     n += test_contains (text, parts);
+    g_string_append_printf (all, "%s; ", text);
   }
+  fail_unless (n == expected, "%u messages with \"%s\", not %u; all: %s", n,
+      parts, expected, all->str);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  return n;
 }
 
 static gboolean

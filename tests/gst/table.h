@@ -81,9 +81,10 @@ GByteArray *test_frame_rows (GstBuffer *buffer, const GstVideoInfo *info);
 /* Fails the test unless the bytes are the same. Frees both. */
 void test_assert_same (GByteArray *got, GByteArray *expected);
 
-/* Plays to the end, and stops. Returns how many warnings and infos contain
- * @parts (see test_contains ()) in their text or their details. */
-guint test_play_count (GstElement *pipeline, const gchar *parts);
+/* Plays to the end, and stops. Fails the test unless @expected warnings and
+ * infos contain @parts (see test_contains ()) in their text or their details.
+ */
+void test_play_count (GstElement *pipeline, const gchar *parts, guint expected);
 
 /* Returns a bus for the messages of @element, which is in no pipeline. */
 GstBus *test_add_bus (GstElement *element);

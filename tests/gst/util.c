@@ -404,13 +404,40 @@ test_context_of (GstElement *bin, const gchar *name)
       GST_VKGDR_BASE_TRANSFORM (test_find (bin, name)));
 }
 
+gchar *
+test_message_text (GstMessage *message)
+{
+  const GstStructure *fields = gst_message_get_structure (message);
+  g_autoptr (GError) error = NULL;
+  g_autofree gchar *details = NULL;
+
+  if (fields)
+    gst_structure_get (fields, "gerror", G_TYPE_ERROR, &error, "debug",
+        G_TYPE_STRING, &details, NULL);
+  return g_strdelimit (
+      g_strdup_printf ("%s of %s: %s (%s)", GST_MESSAGE_TYPE_NAME (message),
+          GST_MESSAGE_SRC_NAME (message), error ? error->message : "no text",
+          details ? details : "no details"),
+      "\n", ' ');
+}
+
 void
 test_preroll (GstElement *pipeline)
 {
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstMessage) message = NULL;
+  g_autofree gchar *text = NULL;
+  GstStateChangeReturn result;
+
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
-  fail_unless_equals_int (
-      gst_element_get_state (pipeline, NULL, NULL, 50 * GST_SECOND),
-      GST_STATE_CHANGE_SUCCESS);
+  result = gst_element_get_state (pipeline, NULL, NULL, 50 * GST_SECOND);
+  if (result == GST_STATE_CHANGE_SUCCESS)
+    return;
+  message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  text = message ? test_message_text (message) : NULL;
+  fail ("not in PAUSED: %s, %s",
+      gst_element_state_change_return_get_name (result),
+      text ? text : "without an error");
 }
 
 /* Plays until the end or until an error, which it returns. With @parts, plays

@@ -129,6 +129,10 @@ GstElement *test_find (GstElement *bin, const gchar *name);
 /* Returns the context that this element has. */
 GstVkgdrContext *test_context_of (GstElement *bin, const gchar *name);
 
+/* Returns a line with the message's type and source, and its error, warning or
+ * info with the details, for the text of a failed test. The caller frees it. */
+gchar *test_message_text (GstMessage *message);
+
 /* Waits until the pipeline is in PAUSED. Fails the test if it does not get
  * there. */
 void test_preroll (GstElement *pipeline);

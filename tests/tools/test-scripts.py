@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests how tests are counted, and the variables of an installation.
+"""Tests how tests are counted, what is said of those that fail, and the variables of an
+installation.
 
     test-scripts.py SOURCE-FOLDER ENVIRONMENT.SH PREFIX [unittest's arguments]
 
 Runs scripts/count-tests.py with made-up logs, and tests/run with made-up programs: a program
-that ends without its summary has failed.
+that ends without its summary has failed. Runs .ci/run with made-up scripts.
 """
 
 import json
@@ -19,30 +20,36 @@ import unittest
 ROOT, ENVIRONMENT, PREFIX = sys.argv[1:4]
 
 PASSED = "Running suite(s): x\n100%: Checks: 6, Failures: 0, Errors: 0\n"
-FAILED = "66%: Checks: 6, Failures: 1, Errors: 1\nx.c:1:F: wrong\n"
+FAILED = "66%: Checks: 6, Failures: 1, Errors: 1\nx.c:1:F: wrong\nx.c:2:P: Passed\n"
 OF_ANOTHER = "100%: Checks: 1, Failures: 0, Errors: 0\n"
 # libcheck counts cases that were skipped (TEST_NEEDS) as passed.
 LESS = "Skipped case: test_b needs a window\n" * 2 + PASSED
 
 # The last line, words of the output, and tests: the name, Meson's result and the output.
 LOGS = [
-    ("4 passed, 2 failed, 0 skipped", "", ("p:gst / ipc", "FAIL", FAILED)),
+    ("4 passed, 2 failed, 0 skipped", "  gst / ipc: FAIL\n    x.c:1:F: wrong\n4 passed",
+     ("p:gst / ipc", "FAIL", FAILED)),
     ("6 passed, 0 failed, 1 skipped", "", ("a", "OK", PASSED), ("b", "SKIP", "no device\n")),
-    ("4 passed, 3 failed, 1 skipped", "",
-     ("a", "FAIL", "= 2 failed, 3 passed, 1 skipped, 1 xfailed, 1 error in 1.2s =\n")),
-    ("3 passed, 3 failed, 1 skipped", "", ("a", "FAIL", "Ran 7 tests in 1.0s\n\nFAILED (failures=1,"
-                                           " errors=1, skipped=1, unexpected successes=1)\n")),
+    ("4 passed, 3 failed, 1 skipped", "    E   assert 1 == 2\n    FAILED test_x.py::test_y",
+     ("a", "FAIL", "    assert x == 2\nE   assert 1 == 2\nFAILED test_x.py::test_y - assert\n"
+      "= 2 failed, 3 passed, 1 skipped, 1 xfailed, 1 error in 1.2s =\n")),
+    ("3 passed, 3 failed, 1 skipped", "    FAIL: test_y (x)\n    AssertionError: 1 != 2\n",
+     ("a", "FAIL", "FAIL: test_y (x)\n----\nTraceback (most recent call last):\n"
+      "    self.assertEqual(1, 2)\nAssertionError: 1 != 2\nRan 7 tests in 1.0s\n\n"
+      "FAILED (failures=1, errors=1, skipped=1, unexpected successes=1)\n")),
     ("1 passed, 0 failed, 0 skipped", "", ("a", "OK", "Ran 1 test in 1.0s\n\nOK\n")),
     ("10 passed, 0 failed, 2 skipped", "", ("a", "OK", PASSED), ("b", "OK", LESS)),
     ("10 passed, 1 failed, 2 skipped", "", ("a", "OK", PASSED), ("b", "TIMEOUT", LESS)),
     ("0 passed, 1 failed, 1 skipped", "", ("a", "TIMEOUT", LESS[:LESS.index("\n") + 1])),
     # no summary
-    ("6 passed, 1 failed, 0 skipped", "b: it", ("a", "OK", PASSED), ("b", "OK", "Running\n")),
+    ("6 passed, 1 failed, 0 skipped", "  b: OK, without a summary\n    Running\n",
+     ("a", "OK", PASSED), ("b", "OK", "Running\n")),
     # a program without a framework
     ("1 passed, 0 failed, 0 skipped", "", ("p:vkgdr / api-c-without-cuda", "OK", "")),
-    ("0 passed, 1 failed, 0 skipped", "", ("p:vkgdr / api-c", "FAIL", "")),
+    ("0 passed, 1 failed, 0 skipped", "vkgdr / api-c: FAIL", ("p:vkgdr / api-c", "FAIL", "")),
     # a failure after the summary
-    ("12 passed, 2 failed, 0 skipped", "", ("a", "FAIL", PASSED), ("b", "TIMEOUT", PASSED)),
+    ("12 passed, 2 failed, 0 skipped", "  b: TIMEOUT\n    Running suite(s): x\n    100%",
+     ("a", "FAIL", PASSED), ("b", "TIMEOUT", PASSED)),
 ]
 # The last line, words of the output, and programs: the output and the exit status.
 PROGRAMS = [
@@ -54,6 +61,24 @@ PROGRAMS = [
     # a test that runs several cases at a time has several summaries
     ("7 passed, 0 failed, 0 skipped", "", (OF_ANOTHER + PASSED, 0)),
     ("6 passed, 1 failed, 0 skipped", "exit status 1", (PASSED, 1)),
+]
+
+# What .ci/run prints at its end, its exit status, and scripts: the name and first argument,
+# the output and the exit status. Those that are not named print nothing and succeed.
+WHAT = "What failed:\n  gst / x: FAIL\n    x.c:1:F: wrong\n"
+COUNT = "6 passed, 1 failed, 0 skipped\n"
+CI_RUNS = [
+    ("\n6 passed, 0 failed\n", 0, {"test ": ("noise\n6 passed, 0 failed\n", 0)}),
+    (f"\nFAILED: scripts/test (exit status 1)\n{WHAT}{COUNT}{COUNT}", 1,
+     {"test ": (f"noise\n{WHAT}{COUNT}", 1)}),
+    ("\nFAILED: scripts/docs (exit status 2)\nno gi-docgen\n", 1, {"docs": ("no gi-docgen\n", 2)}),
+    # on forky, failures are only listed
+    ("\nFAILED: scripts/test-in-root forky vkgdr gst launch python softcuda (exit status 1)\n"
+     + WHAT, 0, {"test-in-root forky vkgdr": (WHAT, 1)}),
+    ("NOT RUN: scripts/test-in-root trixie vkgdr gst softcuda: see above\n", 0,
+     {"test-in-root trixie vkgdr": ("no debootstrap\n", 3)}),
+    ("\nFAILED: scripts/test-in-root forky infer (exit status 1)\n", 1,
+     {"test-in-root forky infer": (WHAT, 1)}),
 ]
 
 NAMES = "LD_LIBRARY_PATH PKG_CONFIG_PATH GST_PLUGIN_PATH GI_TYPELIB_PATH PYTHONPATH PATH".split()
@@ -96,6 +121,24 @@ class Counts(unittest.TestCase):
                     path.write_text(f"#!/bin/sh\ncat <<'END'\n{text}END\nexit {status}\n")
                     path.chmod(0o755)
                 self.check(line, words, folder / "run")
+
+    def test_ci_says_what_failed(self):
+        for number, (words, status, outputs) in enumerate(CI_RUNS):
+            with self.subTest(outputs=outputs):
+                folder = self.folder / f"ci-{number}"
+                shutil.copytree(f"{ROOT}/.ci", folder / ".ci")
+                (folder / "scripts").mkdir()
+                cases = "".join(f"  '{name}'*) cat <<'END'\n{text}END\n  exit {result} ;;\n"
+                                for name, (text, result) in outputs.items())
+                for name in "docs test test-in-root test-pycuda abi sizes".split():
+                    path = folder / "scripts" / name
+                    path.write_text(f"#!/bin/sh\ncase \"{name} $*\" in\n"
+                                    f"{cases}esac\n")
+                    path.chmod(0o755)
+                run = subprocess.run(folder / ".ci/run", stdout=subprocess.PIPE, text=True,
+                                     stderr=subprocess.DEVNULL, timeout=60, check=False)
+                self.assertEqual(run.returncode, status, run.stdout)
+                self.assertIn(words, run.stdout)
 
     def test_slowest_tests(self):
         """The time of the run is from the first start to the last end."""
