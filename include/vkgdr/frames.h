@@ -610,7 +610,7 @@ VKGDR_API const vkgdr_frame_format *vkgdr_frame_server_get_format (
  *
  * Returns: (transfer none) (nullable): a buffer, which the caller gives back
  *   with vkgdr_frame_server_send() or vkgdr_frame_server_cancel(); %NULL if all
- *   buffers are in use
+ *   buffers are in use, or if another thread closes the server
  *
  * Since: 0.3
  */
@@ -690,7 +690,8 @@ VKGDR_API uint32_t vkgdr_frame_server_count_clients (
  *
  * Sends all frames, ends the connections, and frees the buffers. Waits two
  * seconds at most for clients that do not read. Clients may still use the
- * frames that they have.
+ * frames that they have. A buffer that the caller has acquired is valid until
+ * it is given back, with vkgdr_frame_server_cancel() for example.
  *
  * Since: 0.3
  */

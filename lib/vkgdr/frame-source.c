@@ -32,7 +32,9 @@ typedef struct {
 } slot;
 
 struct vkgdr_frame_server {
-  unsigned refs; /* under the lock: of the owner, and of each buffer in use */
+  /* Under the lock: of the owner, of each buffer in use, and of each thread
+   * that waits for one. */
+  unsigned refs;
   vkgdr_t device;
   vkgdr_memory_t memory;
   vkgdr_export *export;
@@ -43,7 +45,8 @@ struct vkgdr_frame_server {
   int64_t start;
 
   pthread_mutex_t lock;
-  pthread_cond_t cond; /* a buffer is not used any more */
+  pthread_cond_t cond; /* a buffer is not used any more, or is_closed */
+  bool is_closed;
   uint32_t n_slots;
   slot slots[];
 };
@@ -97,6 +100,10 @@ vkgdr_frame_server_close (vkgdr_frame_server_t self)
 {
   if (!self)
     return;
+  pthread_mutex_lock (&self->lock);
+  self->is_closed = true;
+  pthread_cond_broadcast (&self->cond);
+  pthread_mutex_unlock (&self->lock);
   if (self->server)
     vkgdr_server_close (self->server);
   server_unref (self);
@@ -300,33 +307,59 @@ find_free_locked (vkgdr_frame_server_t self)
   return NULL;
 }
 
-vkgdr_frame_buffer *
-vkgdr_frame_server_acquire (vkgdr_frame_server_t self, int64_t timeout)
+/* Waits for a buffer that is not used. Returns NULL if there is none in time,
+ * or if the server is closed. */
+static slot *
+wait_for_free_locked (vkgdr_frame_server_t self, int64_t timeout)
 {
   int64_t deadline = timeout > 0 ? vkgdr_socket_now () + timeout : 0;
   const struct timespec limit = { .tv_sec = deadline / 1000000000,
     .tv_nsec = deadline % 1000000000 };
-  slot *found;
+  slot *found = NULL;
   int result = 0;
 
-  pthread_mutex_lock (&self->lock);
-  while (!(found = find_free_locked (self)) && timeout != 0 && result == 0)
+  while (!self->is_closed && !(found = find_free_locked (self)) && timeout != 0
+         && result == 0)
     result = timeout < 0
                  ? pthread_cond_wait (&self->cond, &self->lock)
                  : pthread_cond_timedwait (&self->cond, &self->lock, &limit);
+  return found;
+}
+
+static void
+report_no_buffer (bool is_closed, uint32_t n)
+{
+  if (is_closed)
+    vkgdr_error_set ("the server was closed");
+  else
+    vkgdr_error_set (
+        "all %u buffers are in use: wait longer, or make more of them", n);
+}
+
+vkgdr_frame_buffer *
+vkgdr_frame_server_acquire (vkgdr_frame_server_t self, int64_t timeout)
+{
+  slot *found;
+  bool is_closed;
+  uint32_t n;
+
+  pthread_mutex_lock (&self->lock);
+  self->refs++;
+  found = wait_for_free_locked (self, timeout);
   if (found) {
     found->is_used = true;
     found->has_event = false;
-    self->refs++;
   }
+  is_closed = self->is_closed;
+  n = self->n_slots;
   pthread_mutex_unlock (&self->lock);
-  if (found)
+  if (found) { /* which keeps the reference */
     vkgdr_error_clear ();
-  else
-    vkgdr_error_set ("all %u buffers are in use: wait longer, or make more of "
-                     "them",
-        self->n_slots);
-  return found ? &found->buffer : NULL;
+    return &found->buffer;
+  }
+  server_unref (self);
+  report_no_buffer (is_closed, n);
+  return NULL;
 }
 
 /* Called when no client uses the buffer any more. */

@@ -23,6 +23,7 @@ All times are in nanoseconds.
 
 import ctypes
 import math
+import threading
 import time
 import types
 import weakref
@@ -286,7 +287,8 @@ class _Picture:
 
     def wait(self) -> None:
         """Makes the content visible to the CPU. The device has written it already."""
-        if self._is_read_only and not lib.vkgdr_frame_invalidate(self._live()):
+        handle = self._live()
+        if self._is_read_only and not lib.vkgdr_frame_invalidate(handle):
             raise failure()
 
 
@@ -344,8 +346,23 @@ class Frame(_Picture, ContextManager["Frame"]):
         self.release()
 
 
+class _Closed(ValueError):
+    """There is no connection."""
+
+
+class _Connection:
+    """A connection of the library. It ends when no method uses it any more: another thread
+    may close it at any time.
+    """
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+        weakref.finalize(self, lib.vkgdr_frames_close, handle).atexit = False
+
+
 class Frames(ContextManager["Frames"], Iterator[Frame]):
-    """The frames of a server, as an iterator that ends at EOS.
+    """The frames of a server, as an iterator that ends at EOS, or when any thread closes it.
+    If several threads receive, each frame goes to one of them.
 
     :param path: of the server's socket
     :param reconnect: whether to connect again when the server has ended. If the server
@@ -364,8 +381,9 @@ class Frames(ContextManager["Frames"], Iterator[Frame]):
         self._path = path
         self._reconnect = reconnect
         self._peers = _peers(allowed_peers)
-        self._handle: Optional[int] = None
+        self._connection: Optional[_Connection] = None
         self._is_closed = False
+        self._receiver = threading.RLock()  # of the thread that receives
         self._pause = _FIRST_PAUSE  # before the next attempt to connect
         self._is_started = False  # whether the first attempt is over
         self._connect(_slices(timeout))
@@ -380,19 +398,17 @@ class Frames(ContextManager["Frames"], Iterator[Frame]):
         succeed later.
         """
         params = _ClientParams(self._path.encode(), 0, self._peers)
-        while self._handle is None:
+        while self._connection is None:
             handle = lib.vkgdr_frames_connect(ctypes.byref(params))
             if handle is None:
                 if "no process serves" not in (last_error() or ""):
                     raise failure()
                 self._wait(slices)
                 continue
-            self._handle = handle
-            self._finalizer = weakref.finalize(self, lib.vkgdr_frames_close, handle)
-            self._finalizer.atexit = False
+            self._connection = _Connection(handle)
             self._start = time.monotonic()
         for left in slices:
-            if lib.vkgdr_frames_wait_accepted(self._handle, left):
+            if self._call(lib.vkgdr_frames_wait_accepted, left):
                 return
             error = failure()
             if "does not answer" not in str(error):
@@ -407,6 +423,8 @@ class Frames(ContextManager["Frames"], Iterator[Frame]):
         """Waits before the next attempt to connect. The pauses grow."""
         error, end = failure(), time.monotonic() + self._pause
         while time.monotonic() < end:
+            if self._is_closed:
+                raise _Closed()
             left = next(slices) / 1e9
             if left == 0:
                 raise self._late(error)
@@ -421,38 +439,58 @@ class Frames(ContextManager["Frames"], Iterator[Frame]):
         self._wait(slices)
 
     def _disconnect(self) -> None:
-        if self._handle is not None:
-            self._handle = None
-            self._finalizer()
+        self._connection = None
+
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Calls a function of the library with the connection."""
+        connection = self._connection
+        if connection is None or self._is_closed:
+            raise _Closed("there is no connection: it was closed, or has ended")
+        return function(connection.handle, *arguments)
 
     def fileno(self) -> int:
-        """A file descriptor for select.poll(), readable when there may be a frame."""
-        return lib.vkgdr_frames_get_fd(self._handle)
+        """A file descriptor for select.poll(), readable when there may be a frame.
+
+        :raises ValueError: if there is no connection
+        """
+        return self._call(lib.vkgdr_frames_get_fd)
 
     @property
     def lost(self) -> int:
         """The frames of the server that were not received, since the first one."""
-        return lib.vkgdr_frames_get_lost(self._handle) if self._handle else 0
+        try:
+            return self._call(lib.vkgdr_frames_get_lost)
+        except _Closed:
+            return 0
 
     @property
     def room(self) -> int:
         """How many frames the server can send before this client gives one back."""
-        return lib.vkgdr_frames_get_room(self._handle) if self._handle else 0
+        try:
+            return self._call(lib.vkgdr_frames_get_room)
+        except _Closed:
+            return 0
 
-    def receive(self, timeout: Optional[float] = None) -> Optional[Frame]:
-        """Returns the next frame, or None at the end of the stream.
+    def _receive(self, connection: Optional[_Connection], left: int) -> Tuple[int, Optional[Frame]]:
+        """The result of one call of the library."""
+        handle = ctypes.c_void_p()
+        if connection is None:
+            raise _Closed()
+        status = lib.vkgdr_frames_receive(connection.handle, left, ctypes.byref(handle))
+        if handle.value is None:
+            return status, None
+        device = lib.vkgdr_frames_get_device(connection.handle)
+        return status, Frame(handle.value, self, device)
 
-        :param timeout: seconds; None: without a limit
-        :raises TimeoutError: if there is no frame in this time
-        """
-        slices, handle = _slices(timeout), ctypes.c_void_p()
+    def _receive_next(self, slices: Iterator[int]) -> Optional[Frame]:
+        """Returns the next frame, or None at the end of the stream."""
         while not self._is_closed:
-            if self._handle is None:
+            if self._connection is None:
                 self._connect(slices)
             left = next(slices)
-            status = lib.vkgdr_frames_receive(self._handle, left, ctypes.byref(handle))
-            if status == _FRAME and handle.value is not None:
-                return Frame(handle.value, self, lib.vkgdr_frames_get_device(self._handle))
+            status, frame = self._receive(self._connection, left)
+            if frame is not None:
+                return frame
             if status == _TIMEOUT and left == 0:
                 raise TimeoutError("there is no frame")
             if status == _EOS or (status == _BYE and not self._reconnect):
@@ -464,6 +502,25 @@ class Frames(ContextManager["Frames"], Iterator[Frame]):
             if status != _TIMEOUT:
                 self._reconnect_later(slices)
         return None
+
+    def receive(self, timeout: Optional[float] = None) -> Optional[Frame]:
+        """Returns the next frame, or None at the end of the stream.
+
+        :param timeout: seconds; None: without a limit
+        :raises TimeoutError: if there is no frame in this time
+        """
+        slices = _slices(timeout)
+        while not self._receiver.acquire(timeout=(left := next(slices)) / 1e9):
+            if left == 0:
+                raise TimeoutError("another thread waits for frames")
+        try:
+            return self._receive_next(slices)
+        except _Closed:
+            return None
+        finally:
+            if self._is_closed:
+                self._disconnect()
+            self._receiver.release()
 
     def __next__(self) -> Frame:
         frame = self.receive()
@@ -483,9 +540,8 @@ class Frames(ContextManager["Frames"], Iterator[Frame]):
 # --- the server --------------------------------------------------------------------
 
 
-def _cancel(close: Any, server: int, buffer: Any, used: List[bool]) -> None:
-    if close.alive:  # the end of a server frees its buffers
-        lib.vkgdr_frame_server_cancel(server, buffer)
+def _cancel(server: int, buffer: Any, used: List[bool]) -> None:
+    lib.vkgdr_frame_server_cancel(server, buffer)
 
 
 class FrameBuffer(_Picture):
@@ -497,8 +553,7 @@ class FrameBuffer(_Picture):
         format = server._format
         planes = list(zip(pointer.contents.planes, format.planes[: format.n_planes]))
         tensor = (pointer.contents.planes[0], server._tensor) if server._tensor else None
-        super().__init__(pointer, server._device, planes, tensor, server, _cancel,
-                         server._finalizer, server._handle)
+        super().__init__(pointer, server._device, planes, tensor, server, _cancel, server._handle)
 
     def send(self, time: Optional[int] = None, stream: Any = None) -> None:
         """Sends the buffer, which must not be used afterwards. If an array of it was
@@ -552,7 +607,9 @@ class FrameServer(ContextManager["FrameServer"]):
         if not self._handle:
             raise failure()
         self._finalizer = weakref.finalize(self, lib.vkgdr_frame_server_close, self._handle)
-        self._format = lib.vkgdr_frame_server_get_format(self._handle).contents
+        # A copy: that of the library ends with the server.
+        self._format = _Format.from_buffer_copy(
+            lib.vkgdr_frame_server_get_format(self._handle).contents)
 
     @property
     def format(self) -> FrameFormat:

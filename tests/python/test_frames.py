@@ -5,6 +5,7 @@ Python's standard library.
 
 import concurrent.futures
 import ctypes
+import gc
 import os
 import signal
 import socket
@@ -197,7 +198,59 @@ class FramesTest(support.TestCase):
         buffer, dropped = server.acquire(1), server.acquire(1)
         server.close()
         del dropped
+        np.asarray(buffer.planes[0])[:] = 1
         self.assertRaises(ValueError, buffer.send)
+
+    def test_nothing_is_left_of_a_closed_server(self) -> None:
+        for i in range(5):
+            server = self.serve("GRAY8")
+            buffer = server.acquire(1)
+            server.close()
+            del buffer
+            if i == 0:
+                count = len(os.listdir("/proc/self/fd"))
+        self.assertEqual(len(os.listdir("/proc/self/fd")), count)
+
+    def test_use_after_the_end(self) -> None:
+        """What is closed, sent or released can be asked, and does no harm."""
+        server, frames = self.connect()
+        format, buffer = server.format, server.acquire(1)
+        plane = buffer.planes[0]
+        buffer.send()
+        self.assertGreaterEqual(frames.fileno(), 0)
+        frames.close()
+        server.close()
+        gc.collect()
+        self.assertEqual(server.format, format)
+        self.assertEqual((frames.lost, frames.room, frames.receive(0)), (0, 0, None))
+        for function in (frames.fileno, lambda: np.asarray(plane), lambda: server.clients,
+                         server.acquire, server.end):
+            self.assertRaises(ValueError, function)
+
+    def test_closed_by_another_thread(self) -> None:
+        """A thread that waits for a frame, or for a server, gets the end."""
+        server = self.serve("GRAY8")
+        with concurrent.futures.ThreadPoolExecutor(1) as thread:
+            for i in range(30):
+                frames = vkgdr.Frames(self.path, reconnect=True)
+                if i == 20:
+                    server.close()
+                received = thread.submit(list, frames)
+                time.sleep(i % 4 * 0.01)
+                frames.close()
+                self.assertEqual(received.result(30), [])
+                if i >= 20:
+                    server.close()
+                    server = self.serve("GRAY8")
+
+    def test_threads_share_frames(self) -> None:
+        server, frames = self.connect("GRAY8", max_buffers=8)
+        with concurrent.futures.ThreadPoolExecutor(3) as threads:
+            counts = [threads.submit(lambda: sum(1 for _ in frames)) for _ in range(3)]
+            for number in range(300):
+                self.send(server, number)
+            server.close()
+            self.assertEqual(sum(count.result(30) for count in counts) + frames.lost, 300)
 
     def test_no_server(self) -> None:
         self.assert_raise(

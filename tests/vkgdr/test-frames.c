@@ -525,6 +525,47 @@ TEST (close_returns_frames)
   stop ();
 }
 
+static void *
+wait_for_buffer (void *source)
+{
+  return vkgdr_frame_server_acquire (source, -1);
+}
+
+/* When a server is closed, a thread that waits for a buffer goes on. Buffers
+ * that were acquired are valid until they are given back. Nothing is left then.
+ */
+TEST (close_of_a_source)
+{
+  vkgdr_frame_buffer *buffers[8];
+  int round, fds = 0;
+  size_t i;
+
+  for (round = 0; round < 20; round++) {
+    vkgdr_frame_server_t source = open_source ();
+    pthread_t thread;
+    void *none;
+
+    for (i = 0; i < N_ELEMENTS (buffers); i++)
+      buffers[i] = vkgdr_frame_server_acquire (source, 0);
+    pthread_create (&thread, NULL, wait_for_buffer, source);
+    usleep (round % 5 * 1000);
+    vkgdr_frame_server_close (source);
+    pthread_join (thread, &none);
+    ck_assert_ptr_null (none);
+    for (i = 0; i < N_ELEMENTS (buffers); i++) {
+      if (buffers[i]->planes[0].host)
+        memset (buffers[i]->planes[0].host, (int) i, buffers[i]->size);
+      if (i % 2)
+        vkgdr_frame_server_cancel (source, buffers[i]);
+      else
+        ck_assert (!vkgdr_frame_server_send (source, buffers[i], -1));
+    }
+    if (round == 0)
+      fds = test_count_fds ();
+  }
+  ck_assert_int_eq (test_count_fds (), fds);
+}
+
 /* A client is told at once about memory that has ended, even if nothing else
  * happens, and the server keeps no descriptor of it. */
 TEST (exports_end)
