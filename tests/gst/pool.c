@@ -215,25 +215,42 @@ TEST_LOOP (auto_suits_the_writer, G_N_ELEMENTS (writers))
   test_teardown ();
 }
 
-/* A pool that grows leaves part of a small window for the next pool. The first
- * one gets three quarters of the window, the second one at least its minimum of
- * two buffers from the rest. */
-TEST (small_window_is_shared)
+/* Two pools take 16 buffers of 1 MiB each. @min: the number that each takes at
+ * its start. @n, @n_least: how many of the first and, at least, of the second
+ * one are in the window. */
+static const struct {
+  const gchar *window;
+  guint min, n, n_least;
+} windows[] = {
+  /* A pool that grows leaves a quarter to others, for their first buffers. */
+  { "bar=16M", 2, 12, 2 },
+  /* One that starts leaves them a quarter of what is free. */
+  { "bar=16M", 16, 12, 3 },
+  { "bar=4M", 16, 3, 1 },
+  /* The window is all of the device's memory, which others use, too. */
+  { "", 2, 16, 16 },
+};
+
+TEST_LOOP (small_window_is_shared, G_N_ELEMENTS (windows))
 {
   GstBufferPool *pools[2];
   GstBuffer *buffers[32];
   guint i, n[2] = { 0 };
 
-  g_setenv ("VKGDR_DEBUG", "bar=32M", TRUE);
+  g_setenv ("SOFTCUDA_MEMORY", "41943040", TRUE);
+  g_setenv ("VKGDR_DEBUG", windows[__i__].window, TRUE);
+  TEST_NEEDS (
+      *windows[__i__].window || test_is_software (), "the software device");
   test_setup ();
   for (i = 0; i < 32; i++) {
     if (i % 16 == 0)
-      pools[i / 16] = test_pool_new (NULL, 2 * MIB, 2, 0);
+      pools[i / 16] = test_pool_new (NULL, MIB, windows[__i__].min, 0);
     buffers[i] = test_pool_acquire (pools[i / 16]);
     n[i / 16] +=
         gst_vkgdr_memory_get_host_pointer (memory_of (buffers[i])) != NULL;
   }
-  fail_unless (n[0] == 12 && n[1] >= 2 && n[1] <= 4, "%u and %u", n[0], n[1]);
+  fail_unless (n[0] == windows[__i__].n && n[1] >= windows[__i__].n_least,
+      "%u and %u", n[0], n[1]);
   for (i = 0; i < 32; i++)
     gst_buffer_unref (buffers[i]);
   for (i = 0; i < 2; i++)

@@ -40,6 +40,7 @@ struct _GstVkgdrContext {
   const vkgdr_cuda *cuda; /* NULL if a binding called g_object_new () */
   vkgdr_t handle;
   guint64 window_size; /* bytes, 0 if there is no window */
+  gsize memory_size;   /* bytes of the device */
   gboolean host_cached;
   gint ordinal;
   CUdevice device;
@@ -133,6 +134,9 @@ open_handle (GstVkgdrContext *self, guint32 flags, GError **error)
   vkgdr_get_device_info (self->handle, &info);
   self->window_size = info.window_size;
   self->host_cached = info.host_cached;
+  if (self->cuda->cuDeviceTotalMem (&self->memory_size, self->device)
+      != CUDA_SUCCESS)
+    self->memory_size = 0;
   if (self->window_size == 0)
     GST_INFO_OBJECT (self, "device %d has no window: %s", self->ordinal,
         gst_vkgdr_context_get_window_reason (self));
@@ -641,10 +645,10 @@ gst_vkgdr_context_has_window (GstVkgdrContext *context)
   return context->window_size > 0;
 }
 
-guint64
-gst_vkgdr_context_get_window_size (GstVkgdrContext *context)
+gboolean
+gst_vkgdr_context_has_small_window (GstVkgdrContext *context)
 {
-  return context->window_size;
+  return context->window_size < context->memory_size / 2;
 }
 
 const gchar *

@@ -34,8 +34,8 @@ vkgdr_t gst_vkgdr_context_get_handle (GstVkgdrContext *context);
  * of the next three functions do not change while the context exists. */
 gboolean gst_vkgdr_context_has_window (GstVkgdrContext *context);
 
-/* The size of the window in bytes, 0 if there is none. */
-guint64 gst_vkgdr_context_get_window_size (GstVkgdrContext *context);
+/* Whether most of the device's memory is outside the window. */
+gboolean gst_vkgdr_context_has_small_window (GstVkgdrContext *context);
 
 /* Why there is no window, and what the user can do about it: two parts of a
  * sentence without a full stop, owned by @context; "" if there is a window. */

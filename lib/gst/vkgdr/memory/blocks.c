@@ -326,9 +326,7 @@ add_slab (GstVkgdrBlocks *self, const GstVkgdrBacking *backing, gsize size,
   gsize wanted;
 
   g_mutex_lock (&self->lock);
-  wanted = gst_vkgdr_slabs_get_slab_size (&self->slabs, size, FALSE);
-  if (wanted > room)
-    wanted = gst_vkgdr_slabs_get_slab_size (&self->slabs, size, TRUE);
+  wanted = gst_vkgdr_slabs_get_slab_size (&self->slabs, size, room);
   g_mutex_unlock (&self->lock);
   allocation = gst_vkgdr_allocation_new (backing, self->context, wanted, error);
   if (!allocation)
@@ -371,20 +369,27 @@ gst_vkgdr_blocks_take_device_only (
       self, &gst_vkgdr_backing_device, size, G_MAXUINT64, block, error);
 }
 
-/* Returns how many bytes a new slab may have. A pool that already has a slab
- * leaves a quarter of the window to other pools, for their first buffers. */
+/* Returns how many bytes a new slab for a block of @size bytes may have. For
+ * the first buffers of other pools, a pool leaves a quarter of the window, or,
+ * when it starts, a quarter of what is free. If most of the device's memory is
+ * in the window, nothing is left, because others use this memory, too. */
 static guint64
-get_room_in_window (GstVkgdrBlocks *self, const vkgdr_device_info *info)
+get_room_in_window (
+    GstVkgdrBlocks *self, const vkgdr_device_info *info, gsize size)
 {
-  guint64 taken = info->window_usage + info->window_size / 4;
+  guint64 left =
+      info->window_size - MIN (info->window_size, info->window_usage);
+  guint64 quarter = info->window_size / 4;
   gboolean is_first;
 
+  if (!self->is_pool || !gst_vkgdr_context_has_small_window (self->context))
+    return G_MAXUINT64;
   g_mutex_lock (&self->lock);
   is_first = self->slabs.array->len == 0;
   g_mutex_unlock (&self->lock);
-  if (!self->is_pool || is_first)
-    return G_MAXUINT64;
-  return info->window_size > taken ? info->window_size - taken : 0;
+  if (is_first)
+    return MAX (size, left / 4 * 3);
+  return left > quarter ? left - quarter : 0;
 }
 
 static gboolean
@@ -398,7 +403,7 @@ take_in_window (
           self, &self->slabs, &gst_vkgdr_backing_window, size, block))
     return TRUE;
   vkgdr_get_device_info (gst_vkgdr_context_get_handle (self->context), &info);
-  room = get_room_in_window (self, &info);
+  room = get_room_in_window (self, &info, size);
   if (size <= room)
     return take_from_backing (
         self, &gst_vkgdr_backing_window, size, room, block, error);
@@ -487,7 +492,7 @@ gst_vkgdr_blocks_take_pinned (
   if (take_from_slabs (self, &self->host_slabs, backing, size, block))
     return TRUE;
   allocation = gst_vkgdr_allocation_new (backing, self->context,
-      gst_vkgdr_slabs_get_slab_size (&self->host_slabs, size, TRUE), error);
+      gst_vkgdr_slabs_get_slab_size (&self->host_slabs, size, 0), error);
   if (!allocation)
     return FALSE;
   g_mutex_lock (&self->lock);

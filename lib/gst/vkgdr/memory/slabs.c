@@ -149,17 +149,25 @@ gst_vkgdr_slabs_take (GstVkgdrSlabs *self, const GstVkgdrBacking *backing,
   return TRUE;
 }
 
+/* The number of blocks of a new slab of a pool. The first one has those of the
+ * start of the pool. */
+static gsize
+count_blocks (const GstVkgdrSlabs *self, gsize size, guint64 room)
+{
+  gsize n = self->array->len == 0 ? self->n_expected : 1;
+
+  return CLAMP (n, 1, MAX (MIN (room, G_MAXSIZE / 2) / size, 1));
+}
+
 gsize
 gst_vkgdr_slabs_get_slab_size (
-    const GstVkgdrSlabs *self, gsize size, gboolean is_tight)
+    const GstVkgdrSlabs *self, gsize size, guint64 room)
 {
   gsize wanted = block_size (size);
 
-  if (!is_tight && self->kind == GST_VKGDR_SLABS_OF_POOL
-      && self->array->len == 0
-      && wanted < G_MAXSIZE / 2 / MAX (self->n_expected, 1))
-    wanted *= MAX (self->n_expected, 1);
-  else if (!is_tight && !gst_vkgdr_slabs_are_private (self, wanted))
+  if (self->kind == GST_VKGDR_SLABS_OF_POOL)
+    wanted *= count_blocks (self, wanted, room);
+  else if (!gst_vkgdr_slabs_are_private (self, wanted) && SHARED_SIZE <= room)
     wanted = SHARED_SIZE;
   return round_up (wanted, GST_VKGDR_PAGE_ALIGNMENT);
 }

@@ -73,10 +73,10 @@ gboolean gst_vkgdr_block_is_private (const GstVkgdrBlock *block);
 gboolean gst_vkgdr_slabs_take (GstVkgdrSlabs *self,
     const GstVkgdrBacking *backing, gsize size, GstVkgdrBlock *block);
 
-/* The size in bytes of a new slab for such a block. If @is_tight, memory is
- * scarce and the slab is not larger than needed. */
+/* The size in bytes of a new slab for such a block: at most @room, unless a
+ * single block is larger. */
 gsize gst_vkgdr_slabs_get_slab_size (
-    const GstVkgdrSlabs *self, gsize size, gboolean is_tight);
+    const GstVkgdrSlabs *self, gsize size, guint64 room);
 
 /* Adds @allocation (transfer full) as a slab, and takes a block from it. */
 void gst_vkgdr_slabs_add (GstVkgdrSlabs *self, GstVkgdrAllocation *allocation,
