@@ -154,3 +154,30 @@ TEST (reached_frames_are_not_queried)
   }
   fail_unless (test_count_calls ("cuEventQuery") - n_queries <= 2);
 }
+
+/* No frame that was sent to the device is there yet. A new frame needs one
+ * query: all others are behind the one that is queried. */
+TEST (pending_transfers_are_queried_once)
+{
+  GstBufferPool *pool = test_pool_new (NULL, 100, BUSY, 0);
+  GstBuffer *buffers[BUSY];
+  gulong n_queries = 0;
+  guint i;
+
+  g_object_set (pool, "access", GST_VKGDR_ACCESS_STAGED, NULL);
+  for (i = 0; i < BUSY; i++)
+    buffers[i] = test_pool_acquire (pool);
+  test_gate_transfers ();
+  for (i = 0; i < BUSY; i++) {
+    if (i == 1)
+      n_queries = test_count_calls ("cuEventQuery");
+    test_write (gst_buffer_peek_memory (buffers[i], 0), i);
+  }
+  fail_unless_equals_int (
+      test_count_calls ("cuEventQuery") - n_queries, BUSY - 1);
+  fail_if (test_gate_was_missed ());
+  test_gate_set (TRUE);
+  for (i = 0; i < BUSY; i++)
+    gst_buffer_unref (buffers[i]);
+  test_pool_free (pool);
+}

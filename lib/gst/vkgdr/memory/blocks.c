@@ -119,31 +119,46 @@ keep_retired (GstVkgdrBlocks *self, const GstVkgdrRemains *remains)
 void
 gst_vkgdr_blocks_retire (GstVkgdrBlocks *self, const GstVkgdrRemains *remains)
 {
-  GstVkgdrFenceState state = get_state (remains);
-
-  /* Memory without a slab may have another owner, who must get it back even if
-   * the allocator is not used any more. */
-  if (state == GST_VKGDR_FENCE_REACHED)
+  /* The work has often just been queued, so its fences are queried only when
+   * memory is needed. Memory without a slab may have another owner, who must
+   * get it back even if the allocator is not used any more. */
+  if (remains->fences && remains->block.slab && keep_retired (self, remains))
+    return;
+  if (get_state (remains) == GST_VKGDR_FENCE_REACHED)
     recycle (self, remains);
-  else if (state == GST_VKGDR_FENCE_LOST || !remains->block.slab
-           || !keep_retired (self, remains))
+  else
     recycle_later (self, remains);
+}
+
+/* The fence of parts that have a single one, as staging buffers have. */
+static GstVkgdrFence *
+get_only_fence (const GstVkgdrRemains *remains)
+{
+  return remains->fences->len == 1 ? g_ptr_array_index (remains->fences, 0)
+                                   : NULL;
 }
 
 void
 gst_vkgdr_blocks_reap (GstVkgdrBlocks *self)
 {
   GQueue finished = G_QUEUE_INIT, lost = G_QUEUE_INIT;
+  GstVkgdrFence *fence, *pending = NULL;
   GstVkgdrRemains *remains;
   GList *link, *next;
 
   g_mutex_lock (&self->lock);
   for (link = self->retired.head; link; link = next) {
-    GstVkgdrFenceState state = get_state (link->data);
+    GstVkgdrFenceState state;
 
     next = link->next;
-    if (state == GST_VKGDR_FENCE_PENDING)
+    fence = get_only_fence (link->data);
+    if (fence && pending && gst_vkgdr_fence_is_behind (fence, pending))
       continue;
+    state = get_state (link->data);
+    if (state == GST_VKGDR_FENCE_PENDING) {
+      pending = fence ? fence : pending;
+      continue;
+    }
     g_queue_unlink (&self->retired, link);
     g_queue_push_tail_link (
         state == GST_VKGDR_FENCE_LOST ? &lost : &finished, link);
