@@ -15,6 +15,9 @@ root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 python=/usr/bin/python3
 [ -x "$python" ] || python=python3
 
+# A container or a timer may start programs without HOME. The shell knows the user's.
+[ -n "${HOME-}" ] || { unset HOME; HOME=~; export HOME; }
+
 # Lists of what the scripts have changed on this system.
 # shellcheck disable=SC2034 # for the scripts that source this file
 state=${XDG_STATE_HOME:-$HOME/.local/state}/gst-vkgdr

@@ -153,6 +153,35 @@ class Counts(unittest.TestCase):
         self.assertEqual(len(self.count("0 passed, 0 failed, 0 skipped", "")), 1)
 
 
+class Home(unittest.TestCase):
+    """Not each user has a home, and can write to it."""
+
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        # sudo runs its arguments, apt-get prints them, and dpkg-query knows no package.
+        for name in "apt-get", "dpkg-query", "sudo":
+            path = pathlib.Path(self.folder, name)
+            path.write_text('#!/bin/sh\ncase $0 in *sudo) exec "$@" ;; *-get) echo "$@" ;; esac\n')
+            path.chmod(0o755)
+
+    def run_deps(self, argument, **home):
+        run = subprocess.run([f"{ROOT}/scripts/deps", argument], stdout=subprocess.PIPE, text=True,
+                             env={"PATH": f"{self.folder}:/usr/bin:/bin", **home},
+                             stderr=subprocess.PIPE, timeout=60, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run.stdout
+
+    def test_without_home(self):
+        for home in {}, {"HOME": ""}:
+            with self.subTest(home=home):
+                self.assertIn("Usage: scripts/deps", self.run_deps("--help", **home))
+
+    def test_deps_installs(self):
+        for home in "/proc/missing", __file__:
+            with self.subTest(home):
+                self.assertIn("install clang-format", self.run_deps("lint", HOME=home))
+
+
 @unittest.skipIf(PREFIX == "/usr", "there are no variables to set")
 class Environment(unittest.TestCase):
     def variables_after(self, program):
