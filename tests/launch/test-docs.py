@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the commands of docs/cudafilter.md and docs/scaling.md as they are written.
+"""Runs the commands of docs/cudafilter.md, scaling.md, ipc.md and tensors.md as they are written.
 
 The commands have only these changes: sources stop after some frames, frames are
 smaller, nothing is displayed, and ports, sockets and the device are those of the test.
@@ -21,8 +21,8 @@ import launch
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 # Commands that need something that a test does not have: NVIDIA's compiler, a
-# video and the decoder of a GPU, or a photograph.
-NOT_HERE = ("nvcc", "nvh264dec", "effects-pictures")
+# video and the decoder of a GPU, a photograph, a network, or a camera.
+NOT_HERE = ("nvcc", "nvh264dec", "effects-pictures", "model.onnx", "v4l2src")
 
 # Elements that may not be installed.
 OPTIONAL = ("srtsrc", "ristsrc", "x264enc", "avdec_h264", "rtpvrawdepay", "udpsrc")
@@ -50,22 +50,34 @@ def with_end(command):
     return re.sub(r"\bauto(video|audio)sink\b", "fakesink", command)
 
 
-class Cudafilter(launch.Case):
-    """The files of the document are in the folder in which its commands run."""
+class OneByOne(launch.Case):
+    """The files that the commands name are in the folder in which they run."""
 
-    def test_commands(self):
+    def run_command(self, command):
+        run = launch.run("env", "-C", self.folder, "bash", "-c", command)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertNotRegex(run.stderr, "WARN|CRITICAL|ERROR")
+
+    def run_blocks(self, blocks, at_least):
+        commands = [text for language, text in blocks if language == "sh"
+                    and not any(word in text for word in NOT_HERE)]
+        self.assertGreaterEqual(len(commands), at_least)
+        for command in commands:
+            with self.subTest(command):
+                self.run_command(with_end(command))
+
+    def test_cudafilter(self):
         blocks = read_blocks("cudafilter.md")
         for name, entry in ("mirror.cu", "mirror"), ("blur-faces.cu", "blur_faces"):
             with open(self.path(name), "w", encoding="utf-8") as file:
                 file.writelines(text for _, text in blocks if f"{entry} (VkgdrFrame" in text)
-        commands = [text for language, text in blocks if language == "sh"
-                    and not any(word in text for word in NOT_HERE)]
-        self.assertGreater(len(commands), 10)
-        for command in commands:
-            with self.subTest(command):
-                run = launch.run("env", "-C", self.folder, "bash", "-c", with_end(command))
-                self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
-                self.assertNotRegex(run.stderr, "WARN|CRITICAL|ERROR")
+        self.run_blocks(blocks, 11)
+
+    def test_tensors(self):
+        skip_without(self, ["theoraenc", "oggmux", "theoradec"])
+        self.run_command(f"{launch.LAUNCH} -q videotestsrc num-buffers=16 ! theoraenc ! oggmux"
+                         " ! filesink location=clip.mp4")
+        self.run_blocks(read_blocks("tensors.md"), 2)
 
 
 def is_free(port):
@@ -91,7 +103,7 @@ def is_bound(port):
     return re.search(rf"^ *\d+: [0-9A-F]+:{int(port):04X} ", tables, re.M)
 
 
-class Scaling(launch.Case):
+class Together(launch.Case):
     """The lines of a block run at the same time, until each sink has got a frame."""
 
     def adapt(self, command):
@@ -133,9 +145,10 @@ class Scaling(launch.Case):
         self.assertNotRegex(complaints, "CRITICAL|ERROR")
 
     def test_commands(self):
-        blocks = [text.replace("\\\n", " ").strip().splitlines()
-                  for language, text in read_blocks("scaling.md") if language == "sh"]
-        self.assertEqual(len(blocks), 6)
+        blocks = [text.replace("\\\n", " ").replace("autovideosink", "fakesink").splitlines()
+                  for language, text in read_blocks("scaling.md") + read_blocks("ipc.md")[:1]
+                  if language == "sh"]
+        self.assertEqual(len(blocks), 7)
         for lines in blocks:
             with self.subTest(lines[0]):
                 skip_without(self, [name for name in OPTIONAL if name in " ".join(lines)])
