@@ -237,9 +237,10 @@ static const struct {
   { "not allowed in JIT mode", "", HOST },
   { "\" is undefined", "\"cuda", HOST },
   { "namespace \"std\" has no member", "\"",
-      "Code for the device has only a part of C++'s library: its type traits "
-      "and utilities need CUDA's headers (pip: nvidia-cuda-cccl), and classes "
-      "of the host, such as std::vector, cannot be used" },
+      "Code for the device has only a part of C++'s library: include the "
+      "header of the name, such as <type_traits>, which needs CUDA's headers "
+      "(pip: nvidia-cuda-cccl); classes of the host, such as std::vector, "
+      "cannot be used" },
 };
 
 /* Whether a line of the log has both, with the second one after or before the

@@ -12,15 +12,38 @@
 
 #include "nvcc.h"
 
+#define VERSION "(__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)"
+
+/* Constants of cuda_fp16.h and cuda_bf16.h, in their words. NVRTC has the
+ * functions of these headers, and reads only a part of them. */
+#define SMALL_FLOATS(end, function, inf, largest, one) \
+  "#define CUDART_INF_" end " " function "((unsigned short)" inf ")\n" \
+  "#define CUDART_NAN_" end " " function "((unsigned short)0x7FFFU)\n" \
+  "#define CUDART_MIN_DENORM_" end " " function "((unsigned short)0x0001U)\n" \
+  "#define CUDART_MAX_NORMAL_" end " " function "((unsigned short)" largest \
+  ")\n" \
+  "#define CUDART_NEG_ZERO_" end " " function "((unsigned short)0x8000U)\n" \
+  "#define CUDART_ZERO_" end " " function "((unsigned short)0x0000U)\n" \
+  "#define CUDART_ONE_" end " " function "((unsigned short)" one ")\n"
+
 /* What nvcc knows in sources without any #include. */
 static const char always[] =
     "#pragma once\n"
     /* Host functions are compiled for the device, since NVRTC refuses them. */
     "#undef __host__\n"
     "#define __host__ __device__\n"
+    /* NVRTC refuses both words on lambdas. Functions and variables without
+     * them are the device's anyway. */
+    "#ifdef __CUDACC_EXTENDED_LAMBDA__\n"
+    "#undef __device__\n"
+    "#define __device__\n"
+    "#endif\n"
     /* libcu++ has some macros with other tokens. */
     "#if __CUDACC_VER_MAJOR__ >= 12\n"
     "#pragma nv_diag_suppress 47\n"
+    "#endif\n"
+    "#ifndef CUDART_VERSION\n"
+    "#define CUDART_VERSION " VERSION "\n"
     "#endif\n"
     "\n"
     "#define M_E 2.7182818284590452354\n"
@@ -45,135 +68,172 @@ static const char always[] =
     "#define NAN (__int_as_float (0x7fc00000))\n"
     "#define HUGE_VAL (__longlong_as_double (0x7ff0000000000000ll))\n"
     "#endif\n"
-    "#define HUGE_VALF INFINITY\n"
-    "\n"
-    "#define CHAR_BIT 8\n"
-    "#define SCHAR_MIN (-128)\n"
-    "#define SCHAR_MAX 127\n"
-    "#define UCHAR_MAX 255\n"
-    "#define CHAR_MIN SCHAR_MIN\n"
-    "#define CHAR_MAX SCHAR_MAX\n"
-    "#define SHRT_MIN (-SHRT_MAX - 1)\n"
-    "#define SHRT_MAX 0x7fff\n"
-    "#define USHRT_MAX 0xffff\n"
-    "#define INT_MIN (-INT_MAX - 1)\n"
-    "#define INT_MAX 0x7fffffff\n"
-    "#define UINT_MAX 0xffffffff\n"
-    "#define LONG_MIN (-LONG_MAX - 1)\n"
-    "#define LONG_MAX LLONG_MAX\n"
-    "#define ULONG_MAX ULLONG_MAX\n"
-    "#define LLONG_MIN (-LLONG_MAX - 1)\n"
-    "#define LLONG_MAX 0x7fffffffffffffffLL\n"
-    "#define ULLONG_MAX 0xffffffffffffffffUL\n"
-    "#define RAND_MAX 2147483647\n"
-    "#define EXIT_SUCCESS 0\n"
-    "#define EXIT_FAILURE 1\n"
-    "#define offsetof(type, member) ((size_t) &((type *) 0)->member)\n"
-    "#ifndef NULL\n"
-    "#define NULL 0\n"
-    "#endif\n"
-    "\n"
-    /* 64 bits are long long, as in libcu++: with nvcc, they are long. */
-    "typedef signed char int8_t;\n"
-    "typedef short int16_t;\n"
-    "typedef int int32_t;\n"
-    "typedef long long int64_t;\n"
-    "typedef unsigned char u_int8_t;\n"
-    "typedef unsigned short u_int16_t;\n"
-    "typedef unsigned int u_int32_t;\n"
-    "typedef unsigned long long u_int64_t;\n"
-    "typedef unsigned char u_char;\n"
-    "typedef unsigned short u_short, ushort;\n"
-    "typedef unsigned int u_int, uint;\n"
-    "typedef unsigned long u_long, ulong;\n"
-    "typedef long ssize_t, off_t;\n"
-    "\n"
-    /* NVRTC has float and double functions, and finds those of other arguments
-     * ambiguous. nvcc computes with double. A call that NVRTC takes, such as
-     * fmax (a_float, 0), stays as it is. */
-    "namespace vkgdr_nvcc {\n"
-    "template <typename T> struct kind {\n"
-    "  static const bool is_integer = false, is_number = false;\n"
-    "};\n"
-    "#define KIND(name, integer) \\\n"
-    "  template <> struct kind<name> { \\\n"
-    "    static const bool is_integer = integer, is_number = true; \\\n"
-    "  };\n"
-    "KIND (float, false) KIND (double, false) KIND (bool, true)\n"
-    "KIND (char, true) KIND (signed char, true) KIND (unsigned char, true)\n"
-    "KIND (short, true) KIND (unsigned short, true)\n"
-    "KIND (int, true) KIND (unsigned int, true)\n"
-    "KIND (long, true) KIND (unsigned long, true)\n"
-    "KIND (long long, true) KIND (unsigned long long, true)\n"
-    "#undef KIND\n"
-    "template <typename A, typename B> struct pair {\n"
-    "  static const bool is_number = kind<A>::is_number && "
-    "kind<B>::is_number;\n"
-    "  static const bool is_same =\n"
-    "      is_number && kind<A>::is_integer == kind<B>::is_integer;\n"
-    "  static const bool is_power =\n"
-    "      is_same || (kind<A>::is_number && kind<B>::is_integer);\n"
-    "};\n"
-    "template <bool> struct result {};\n"
-    "template <> struct result<true> { typedef double type; };\n"
-    "}\n"
-    "#define UNARY(name) \\\n"
-    "  template <typename T> __device__ typename vkgdr_nvcc::result< \\\n"
-    "      vkgdr_nvcc::kind<T>::is_integer>::type \\\n"
-    "  name (T v) { return name ((double) v); }\n"
-    "#define BINARY(name, condition) \\\n"
-    "  template <typename A, typename B> __device__ typename \\\n"
-    "  vkgdr_nvcc::result<vkgdr_nvcc::pair<A, B>::condition>::type \\\n"
-    "  name (A a, B b) { return name ((double) a, (double) b); }\n"
-    "#define WITH(name, second) \\\n"
-    "  template <typename T> __device__ typename vkgdr_nvcc::result< \\\n"
-    "      vkgdr_nvcc::kind<T>::is_integer>::type \\\n"
-    "  name (T v, second other) { return name ((double) v, other); }\n"
-    "UNARY (acos) UNARY (acosh) UNARY (asin) UNARY (asinh) UNARY (atan)\n"
-    "UNARY (atanh) UNARY (cbrt) UNARY (ceil) UNARY (cos) UNARY (cosh)\n"
-    "UNARY (erf) UNARY (erfc) UNARY (exp) UNARY (exp2) UNARY (expm1)\n"
-    "UNARY (fabs) UNARY (floor) UNARY (lgamma) UNARY (log) UNARY (log10)\n"
-    "UNARY (log1p) UNARY (log2) UNARY (logb) UNARY (nearbyint) UNARY (rint)\n"
-    "UNARY (round) UNARY (sin) UNARY (sinh) UNARY (sqrt) UNARY (tan)\n"
-    "UNARY (tanh) UNARY (tgamma) UNARY (trunc)\n"
-    "BINARY (atan2, is_same)\n"
-    "BINARY (fdim, is_same)\n"
-    "BINARY (fmax, is_same)\n"
-    "BINARY (fmin, is_same)\n"
-    "BINARY (fmod, is_same)\n"
-    "BINARY (hypot, is_same)\n"
-    "BINARY (nextafter, is_same)\n"
-    "BINARY (remainder, is_same)\n"
-    "BINARY (copysign, is_number)\n"
-    "BINARY (pow, is_power)\n"
-    "WITH (frexp, int *) WITH (ldexp, int) WITH (scalbln, long)\n"
-    "WITH (scalbn, int)\n"
-    "#undef UNARY\n"
-    "#undef BINARY\n"
-    "#undef WITH\n"
-    "\n"
-    "namespace std {\n"
-    "#if __cplusplus >= 201103L\n"
-    "template <typename T> T &&declval () noexcept;\n"
-    "#endif\n"
-    "using ::size_t; using ::ptrdiff_t; using ::clock; using ::printf;\n"
-    "using ::malloc; using ::free; using ::memcpy; using ::memset;\n"
-    "using ::abs; using ::labs; using ::llabs;\n"
-    "using ::acos; using ::acosh; using ::asin; using ::asinh; using ::atan;\n"
-    "using ::atan2; using ::atanh; using ::cbrt; using ::ceil;\n"
-    "using ::copysign; using ::cos; using ::cosh; using ::erf; using ::erfc;\n"
-    "using ::exp; using ::exp2; using ::expm1; using ::fabs; using ::fdim;\n"
-    "using ::floor; using ::fma; using ::fmax; using ::fmin; using ::fmod;\n"
-    "using ::frexp; using ::hypot; using ::ilogb; using ::ldexp;\n"
-    "using ::lgamma; using ::llrint; using ::llround; using ::log;\n"
-    "using ::log10; using ::log1p; using ::log2; using ::logb;\n"
-    "using ::lrint; using ::lround; using ::modf; using ::nearbyint;\n"
-    "using ::nextafter; using ::pow; using ::remainder; using ::remquo;\n"
-    "using ::rint; using ::round; using ::scalbln; using ::scalbn;\n"
-    "using ::sin; using ::sinh; using ::sqrt; using ::tan; using ::tanh;\n"
-    "using ::tgamma; using ::trunc;\n"
-    "using ::isfinite; using ::isinf; using ::isnan; using ::signbit;\n"
-    "}\n";
+    "#define HUGE_VALF INFINITY\n" SMALL_FLOATS ("FP16", "__ushort_as_half",
+        "0x7C00U", "0x7BFFU", "0x3C00U") SMALL_FLOATS ("BF16",
+        "__ushort_as_bfloat16", "0x7F80U", "0x7F7FU",
+        "0x3F80U") "\n"
+                   "#define CHAR_BIT 8\n"
+                   "#define SCHAR_MIN (-128)\n"
+                   "#define SCHAR_MAX 127\n"
+                   "#define UCHAR_MAX 255\n"
+                   "#define CHAR_MIN SCHAR_MIN\n"
+                   "#define CHAR_MAX SCHAR_MAX\n"
+                   "#define SHRT_MIN (-SHRT_MAX - 1)\n"
+                   "#define SHRT_MAX 0x7fff\n"
+                   "#define USHRT_MAX 0xffff\n"
+                   "#define INT_MIN (-INT_MAX - 1)\n"
+                   "#define INT_MAX 0x7fffffff\n"
+                   "#define UINT_MAX 0xffffffff\n"
+                   "#define LONG_MIN (-LONG_MAX - 1)\n"
+                   "#define LONG_MAX LLONG_MAX\n"
+                   "#define ULONG_MAX ULLONG_MAX\n"
+                   "#define LLONG_MIN (-LLONG_MAX - 1)\n"
+                   "#define LLONG_MAX 0x7fffffffffffffffLL\n"
+                   "#define ULLONG_MAX 0xffffffffffffffffUL\n"
+                   "#define RAND_MAX 2147483647\n"
+                   "#define EXIT_SUCCESS 0\n"
+                   "#define EXIT_FAILURE 1\n"
+                   "#define offsetof(type, member) ((size_t) &((type *) "
+                   "0)->member)\n"
+                   "#ifndef NULL\n"
+                   "#define NULL 0\n"
+                   "#endif\n"
+                   "\n"
+                   /* 64 bits are long long, as in libcu++: with nvcc, they are
+                      long. */
+                   "typedef signed char int8_t;\n"
+                   "typedef short int16_t;\n"
+                   "typedef int int32_t;\n"
+                   "typedef long long int64_t;\n"
+                   "typedef unsigned char u_int8_t;\n"
+                   "typedef unsigned short u_int16_t;\n"
+                   "typedef unsigned int u_int32_t;\n"
+                   "typedef unsigned long long u_int64_t;\n"
+                   "typedef unsigned char u_char;\n"
+                   "typedef unsigned short u_short, ushort;\n"
+                   "typedef unsigned int u_int, uint;\n"
+                   "typedef unsigned long u_long, ulong;\n"
+                   "typedef long ssize_t, off_t;\n"
+                   "\n"
+                   /* NVRTC has float and double functions, and finds those of
+                    * other arguments ambiguous. nvcc computes with double. A
+                    * call that NVRTC takes, such as fmax (a_float, 0), stays as
+                    * it is. */
+                   "namespace vkgdr_nvcc {\n"
+                   "template <typename T> struct kind {\n"
+                   "  static const bool is_integer = false, is_number = "
+                   "false;\n"
+                   "};\n"
+                   "#define KIND(name, integer) \\\n"
+                   "  template <> struct kind<name> { \\\n"
+                   "    static const bool is_integer = integer, is_number = "
+                   "true; \\\n"
+                   "  };\n"
+                   "KIND (float, false) KIND (double, false) KIND (bool, "
+                   "true)\n"
+                   "KIND (char, true) KIND (signed char, true) KIND (unsigned "
+                   "char, true)\n"
+                   "KIND (short, true) KIND (unsigned short, true)\n"
+                   "KIND (int, true) KIND (unsigned int, true)\n"
+                   "KIND (long, true) KIND (unsigned long, true)\n"
+                   "KIND (long long, true) KIND (unsigned long long, true)\n"
+                   "#undef KIND\n"
+                   "template <typename A, typename B> struct pair {\n"
+                   "  static const bool is_number = kind<A>::is_number && "
+                   "kind<B>::is_number;\n"
+                   "  static const bool is_same =\n"
+                   "      is_number && kind<A>::is_integer == "
+                   "kind<B>::is_integer;\n"
+                   "  static const bool is_power =\n"
+                   "      is_same || (kind<A>::is_number && "
+                   "kind<B>::is_integer);\n"
+                   "};\n"
+                   "template <bool> struct result {};\n"
+                   "template <> struct result<true> { typedef double type; };\n"
+                   "}\n"
+                   "#define UNARY(name) \\\n"
+                   "  template <typename T> __device__ typename "
+                   "vkgdr_nvcc::result< \\\n"
+                   "      vkgdr_nvcc::kind<T>::is_integer>::type \\\n"
+                   "  name (T v) { return name ((double) v); }\n"
+                   "#define BINARY(name, condition) \\\n"
+                   "  template <typename A, typename B> __device__ typename "
+                   "\\\n"
+                   "  vkgdr_nvcc::result<vkgdr_nvcc::pair<A, "
+                   "B>::condition>::type \\\n"
+                   "  name (A a, B b) { return name ((double) a, (double) b); "
+                   "}\n"
+                   "#define WITH(name, second) \\\n"
+                   "  template <typename T> __device__ typename "
+                   "vkgdr_nvcc::result< \\\n"
+                   "      vkgdr_nvcc::kind<T>::is_integer>::type \\\n"
+                   "  name (T v, second other) { return name ((double) v, "
+                   "other); }\n"
+                   "UNARY (acos) UNARY (acosh) UNARY (asin) UNARY (asinh) "
+                   "UNARY (atan)\n"
+                   "UNARY (atanh) UNARY (cbrt) UNARY (ceil) UNARY (cos) UNARY "
+                   "(cosh)\n"
+                   "UNARY (erf) UNARY (erfc) UNARY (exp) UNARY (exp2) UNARY "
+                   "(expm1)\n"
+                   "UNARY (fabs) UNARY (floor) UNARY (lgamma) UNARY (log) "
+                   "UNARY (log10)\n"
+                   "UNARY (log1p) UNARY (log2) UNARY (logb) UNARY (nearbyint) "
+                   "UNARY (rint)\n"
+                   "UNARY (round) UNARY (sin) UNARY (sinh) UNARY (sqrt) UNARY "
+                   "(tan)\n"
+                   "UNARY (tanh) UNARY (tgamma) UNARY (trunc)\n"
+                   "BINARY (atan2, is_same)\n"
+                   "BINARY (fdim, is_same)\n"
+                   "BINARY (fmax, is_same)\n"
+                   "BINARY (fmin, is_same)\n"
+                   "BINARY (fmod, is_same)\n"
+                   "BINARY (hypot, is_same)\n"
+                   "BINARY (nextafter, is_same)\n"
+                   "BINARY (remainder, is_same)\n"
+                   "BINARY (copysign, is_number)\n"
+                   "BINARY (pow, is_power)\n"
+                   "WITH (frexp, int *) WITH (ldexp, int) WITH (scalbln, "
+                   "long)\n"
+                   "WITH (scalbn, int)\n"
+                   "#undef UNARY\n"
+                   "#undef BINARY\n"
+                   "#undef WITH\n"
+                   "\n"
+                   "namespace std {\n"
+                   "#if __cplusplus >= 201103L\n"
+                   "template <typename T> T &&declval () noexcept;\n"
+                   "#endif\n"
+                   "using ::size_t; using ::ptrdiff_t; using ::clock; using "
+                   "::printf;\n"
+                   "using ::malloc; using ::free; using ::memcpy; using "
+                   "::memset;\n"
+                   "using ::abs; using ::labs; using ::llabs;\n"
+                   "using ::acos; using ::acosh; using ::asin; using ::asinh; "
+                   "using ::atan;\n"
+                   "using ::atan2; using ::atanh; using ::cbrt; using ::ceil;\n"
+                   "using ::copysign; using ::cos; using ::cosh; using ::erf; "
+                   "using ::erfc;\n"
+                   "using ::exp; using ::exp2; using ::expm1; using ::fabs; "
+                   "using ::fdim;\n"
+                   "using ::floor; using ::fma; using ::fmax; using ::fmin; "
+                   "using ::fmod;\n"
+                   "using ::frexp; using ::hypot; using ::ilogb; using "
+                   "::ldexp;\n"
+                   "using ::lgamma; using ::llrint; using ::llround; using "
+                   "::log;\n"
+                   "using ::log10; using ::log1p; using ::log2; using ::logb;\n"
+                   "using ::lrint; using ::lround; using ::modf; using "
+                   "::nearbyint;\n"
+                   "using ::nextafter; using ::pow; using ::remainder; using "
+                   "::remquo;\n"
+                   "using ::rint; using ::round; using ::scalbln; using "
+                   "::scalbn;\n"
+                   "using ::sin; using ::sinh; using ::sqrt; using ::tan; "
+                   "using ::tanh;\n"
+                   "using ::tgamma; using ::trunc;\n"
+                   "using ::isfinite; using ::isinf; using ::isnan; using "
+                   "::signbit;\n"
+                   "}\n";
 
 static const char floats[] = "#pragma once\n"
                              "#define FLT_RADIX 2\n"
@@ -307,6 +367,52 @@ static const char constants[] =
     "#define CUDART_LNT 2.3025850929940459e+0\n"
     "#define CUDART_LNPI 1.1447298858494002e+0\n";
 
+/* The part of the driver's header that a kernel can use, and what functions of
+ * the host often declare. */
+static const char driver[] =
+    "#pragma once\n"
+    "#ifndef CUDA_VERSION\n"
+    "#define CUDA_VERSION " VERSION "\n"
+    "#endif\n"
+    "typedef unsigned long long CUdeviceptr, CUtexObject, CUsurfObject;\n"
+    "typedef int CUdevice;\n"
+    "typedef enum { CUDA_SUCCESS = 0 } CUresult;\n"
+    "typedef struct CUctx_st *CUcontext;\n"
+    "typedef struct CUmod_st *CUmodule;\n"
+    "typedef struct CUfunc_st *CUfunction;\n"
+    "typedef struct CUstream_st *CUstream;\n"
+    "typedef struct CUevent_st *CUevent;\n"
+    "typedef struct CUarray_st *CUarray;\n";
+
+/* libcu++ has these in a header that has changed its name. */
+static const char algorithm[] =
+    "#pragma once\n"
+    "extern \"C++\" {\n"
+    "#if __has_include(<cuda/std/algorithm>)\n"
+    "#include <cuda/std/algorithm>\n"
+    "namespace std { using namespace cuda::std; }\n"
+    "#elif __has_include(<cuda/std/__algorithm_>)\n"
+    "#include <cuda/std/__algorithm_>\n"
+    "namespace std { using namespace cuda::std; }\n"
+    "#else\n"
+    "namespace std {\n"
+    "template <typename T> __device__ constexpr const T &\n"
+    "min (const T &a, const T &b) { return b < a ? b : a; }\n"
+    "template <typename T> __device__ constexpr const T &\n"
+    "max (const T &a, const T &b) { return a < b ? b : a; }\n"
+    "template <typename T> __device__ constexpr const T &\n"
+    "clamp (const T &v, const T &low, const T &high)\n"
+    "{ return v < low ? low : high < v ? high : v; }\n"
+    "}\n"
+    "#endif\n"
+    "}\n";
+
+static const char all_of_cxx[] = "#pragma once\n"
+                                 "#include <algorithm>\n"
+                                 "#include <limits>\n"
+                                 "#include <type_traits>\n"
+                                 "#include <utility>\n";
+
 /* Headers of C++ of which libcu++ has a version for the device. PyCUDA puts a
  * source into extern "C". */
 #define LIBCUXX(name) \
@@ -333,78 +439,164 @@ static const vkgdr_nvcc_header headers[] = {
   { "inttypes.h", formats },
   { "cinttypes", formats },
   { "math_constants.h", constants },
-  { "cuda.h", "#pragma once\ntypedef unsigned long long CUdeviceptr;\n" },
+  { "cuda.h", driver },
   /* The C library: NVRTC and the first header have what a kernel can use. */
+  EMPTY ("alloca.h"),
+  EMPTY ("arpa/inet.h"),
   EMPTY ("assert.h"),
+  EMPTY ("byteswap.h"),
   EMPTY ("cassert"),
-  EMPTY ("complex.h"),
-  EMPTY ("ctype.h"),
   EMPTY ("cctype"),
-  EMPTY ("errno.h"),
   EMPTY ("cerrno"),
-  EMPTY ("fcntl.h"),
-  EMPTY ("limits.h"),
+  EMPTY ("cfenv"),
+  EMPTY ("ciso646"),
   EMPTY ("climits"),
+  EMPTY ("clocale"),
+  EMPTY ("cmath"),
+  EMPTY ("complex.h"),
+  EMPTY ("csetjmp"),
+  EMPTY ("csignal"),
+  EMPTY ("cstdalign"),
+  EMPTY ("cstdarg"),
+  EMPTY ("cstdbool"),
+  EMPTY ("cstddef"),
+  EMPTY ("cstdio"),
+  EMPTY ("cstdlib"),
+  EMPTY ("cstring"),
+  EMPTY ("ctgmath"),
+  EMPTY ("ctime"),
+  EMPTY ("ctype.h"),
+  EMPTY ("cuchar"),
+  EMPTY ("cwchar"),
+  EMPTY ("cwctype"),
+  EMPTY ("dirent.h"),
+  EMPTY ("dlfcn.h"),
+  EMPTY ("emmintrin.h"),
+  EMPTY ("endian.h"),
+  EMPTY ("errno.h"),
+  EMPTY ("execinfo.h"),
+  EMPTY ("fcntl.h"),
+  EMPTY ("fenv.h"),
+  EMPTY ("getopt.h"),
+  EMPTY ("immintrin.h"),
+  EMPTY ("iso646.h"),
+  EMPTY ("libgen.h"),
+  EMPTY ("limits.h"),
   EMPTY ("locale.h"),
   EMPTY ("malloc.h"),
   EMPTY ("math.h"),
-  EMPTY ("cmath"),
   EMPTY ("memory.h"),
+  EMPTY ("netdb.h"),
+  EMPTY ("netinet/in.h"),
+  EMPTY ("omp.h"),
+  EMPTY ("poll.h"),
   EMPTY ("pthread.h"),
+  EMPTY ("sched.h"),
+  EMPTY ("semaphore.h"),
+  EMPTY ("setjmp.h"),
   EMPTY ("signal.h"),
-  EMPTY ("csignal"),
+  EMPTY ("stdalign.h"),
   EMPTY ("stdarg.h"),
-  EMPTY ("cstdarg"),
   EMPTY ("stdbool.h"),
   EMPTY ("stddef.h"),
-  EMPTY ("cstddef"),
   EMPTY ("stdio.h"),
-  EMPTY ("cstdio"),
   EMPTY ("stdlib.h"),
-  EMPTY ("cstdlib"),
+  EMPTY ("stdnoreturn.h"),
   EMPTY ("string.h"),
-  EMPTY ("cstring"),
   EMPTY ("strings.h"),
+  EMPTY ("sys/file.h"),
+  EMPTY ("sys/ioctl.h"),
+  EMPTY ("sys/ipc.h"),
+  EMPTY ("sys/mman.h"),
+  EMPTY ("sys/param.h"),
+  EMPTY ("sys/resource.h"),
+  EMPTY ("sys/select.h"),
+  EMPTY ("sys/shm.h"),
+  EMPTY ("sys/socket.h"),
+  EMPTY ("sys/stat.h"),
+  EMPTY ("sys/sysinfo.h"),
+  EMPTY ("sys/time.h"),
+  EMPTY ("sys/times.h"),
+  EMPTY ("sys/types.h"),
+  EMPTY ("sys/uio.h"),
+  EMPTY ("sys/utsname.h"),
+  EMPTY ("sys/wait.h"),
+  EMPTY ("syslog.h"),
+  EMPTY ("termios.h"),
+  EMPTY ("tgmath.h"),
+  EMPTY ("threads.h"),
   EMPTY ("time.h"),
-  EMPTY ("ctime"),
+  EMPTY ("uchar.h"),
   EMPTY ("unistd.h"),
   EMPTY ("values.h"),
   EMPTY ("wchar.h"),
-  EMPTY ("cwchar"),
-  EMPTY ("sys/mman.h"),
-  EMPTY ("sys/stat.h"),
-  EMPTY ("sys/time.h"),
-  EMPTY ("sys/types.h"),
+  EMPTY ("wctype.h"),
+  EMPTY ("x86intrin.h"),
+  EMPTY ("xmmintrin.h"),
   /* C++ of the host. */
+  EMPTY ("any"),
+  EMPTY ("barrier"),
+  EMPTY ("bitset"),
+  EMPTY ("charconv"),
   EMPTY ("chrono"),
+  EMPTY ("codecvt"),
+  EMPTY ("compare"),
+  EMPTY ("condition_variable"),
+  EMPTY ("coroutine"),
   EMPTY ("deque"),
   EMPTY ("exception"),
+  EMPTY ("execution"),
+  EMPTY ("expected"),
+  EMPTY ("filesystem"),
+  EMPTY ("format"),
+  EMPTY ("forward_list"),
   EMPTY ("fstream"),
   EMPTY ("future"),
+  EMPTY ("generator"),
   EMPTY ("iomanip"),
   EMPTY ("ios"),
+  EMPTY ("iosfwd"),
   EMPTY ("iostream"),
   EMPTY ("istream"),
+  EMPTY ("latch"),
   EMPTY ("list"),
+  EMPTY ("locale"),
   EMPTY ("map"),
   EMPTY ("memory"),
+  EMPTY ("memory_resource"),
   EMPTY ("mutex"),
   EMPTY ("new"),
   EMPTY ("ostream"),
+  EMPTY ("print"),
   EMPTY ("queue"),
   EMPTY ("random"),
+  EMPTY ("ranges"),
+  EMPTY ("regex"),
+  EMPTY ("scoped_allocator"),
+  EMPTY ("semaphore"),
   EMPTY ("set"),
+  EMPTY ("shared_mutex"),
+  EMPTY ("source_location"),
   EMPTY ("sstream"),
   EMPTY ("stack"),
+  EMPTY ("stacktrace"),
   EMPTY ("stdexcept"),
+  EMPTY ("stop_token"),
+  EMPTY ("streambuf"),
   EMPTY ("string"),
   EMPTY ("string_view"),
+  EMPTY ("syncstream"),
+  EMPTY ("system_error"),
   EMPTY ("thread"),
+  EMPTY ("typeindex"),
   EMPTY ("typeinfo"),
   EMPTY ("unordered_map"),
   EMPTY ("unordered_set"),
+  EMPTY ("valarray"),
   EMPTY ("vector"),
-  LIBCUXX ("algorithm"),
+  EMPTY ("version"),
+  { "algorithm", algorithm },
+  { "bits/stdc++.h", all_of_cxx },
   LIBCUXX ("array"),
   LIBCUXX ("atomic"),
   LIBCUXX ("bit"),
@@ -414,6 +606,7 @@ static const vkgdr_nvcc_header headers[] = {
   LIBCUXX ("initializer_list"),
   LIBCUXX ("iterator"),
   LIBCUXX ("limits"),
+  LIBCUXX ("numbers"),
   LIBCUXX ("numeric"),
   LIBCUXX ("optional"),
   LIBCUXX ("ratio"),
@@ -424,6 +617,7 @@ static const vkgdr_nvcc_header headers[] = {
   LIBCUXX ("variant"),
   /* Parts of CUDA that NVRTC has without a header. */
   EMPTY ("builtin_types.h"),
+  EMPTY ("channel_descriptor.h"),
   EMPTY ("common_functions.h"),
   EMPTY ("cuda_runtime.h"),
   EMPTY ("cuda_runtime_api.h"),
@@ -432,6 +626,7 @@ static const vkgdr_nvcc_header headers[] = {
   EMPTY ("device_functions.h"),
   EMPTY ("device_launch_parameters.h"),
   EMPTY ("device_types.h"),
+  EMPTY ("driver_functions.h"),
   EMPTY ("driver_types.h"),
   EMPTY ("host_config.h"),
   EMPTY ("host_defines.h"),
@@ -444,11 +639,15 @@ static const vkgdr_nvcc_header headers[] = {
   EMPTY ("sm_35_atomic_functions.h"),
   EMPTY ("sm_35_intrinsics.h"),
   EMPTY ("sm_60_atomic_functions.h"),
+  EMPTY ("sm_61_intrinsics.h"),
   EMPTY ("surface_functions.h"),
   EMPTY ("surface_indirect_functions.h"),
+  EMPTY ("surface_types.h"),
   EMPTY ("texture_fetch_functions.h"),
   EMPTY ("texture_indirect_functions.h"),
+  EMPTY ("texture_types.h"),
   EMPTY ("vector_functions.h"),
+  EMPTY ("vector_functions.hpp"),
   EMPTY ("vector_types.h"),
   { NULL, NULL },
 };

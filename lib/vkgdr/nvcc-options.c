@@ -61,18 +61,21 @@ static const struct {
   { "no-display-error-number no-err-no ", FLAG, "-no-err-no", NULL },
   { "device-int128 ", FLAG, NULL, NULL },
   { "default-device device-as-default-execution-space ", FLAG, NULL, NULL },
-  { "expt-relaxed-constexpr expt-extended-lambda extended-lambda ", FLAG, NULL,
-      NULL },
+  { "expt-extended-lambda extended-lambda ", FLAG,
+      "-D__CUDACC_EXTENDED_LAMBDA__", NULL },
+  { "expt-relaxed-constexpr ", FLAG, NULL, NULL },
   { "machine m ", VALUE, NULL, NULL },
   { "m64 ", FLAG, NULL, NULL },
-  { "O0 O1 O2 O3 ", FLAG, NULL, NULL },
-  { "optimize O ", VALUE, NULL, NULL },
+  { "optimize O ", ATTACHED, NULL, NULL },
   { "debug g profile pg ", FLAG, NULL, NULL },
   { "verbose v dryrun keep k save-temps ", FLAG, NULL, NULL },
   { "keep-dir ", VALUE, NULL, NULL },
   { "source-in-ptx src-in-ptx no-compress ", FLAG, NULL, NULL },
+  { "compress-mode split-compile-extended ", VALUE, NULL, NULL },
+  { "keep-device-functions no-exceptions noeh ", FLAG, NULL, NULL },
   { "allow-unsupported-compiler ", FLAG, NULL, NULL },
-  { "forward-unknown-to-host-compiler ", FLAG, NULL, NULL },
+  { "forward-unknown-to-host-compiler forward-unknown-opts ", FLAG, NULL,
+      NULL },
   { "entries e default-stream cudart cudadevrt optimization-info opt-info "
     "static-global-template-stub ",
       VALUE, NULL, NULL },
@@ -82,11 +85,11 @@ static const struct {
   { "W ", PREFIX, NULL, NULL },
   { "compiler-options Xcompiler compiler-bindir ccbin ", VALUE, NULL, NULL },
   { "linker-options Xlinker nvlink-options Xnvlink archive-options Xarchive "
-    "cudafe-options Xcudafe ",
+    "cudafe-options Xcudafe fatbin-options Xfatbin ",
       VALUE, NULL, NULL },
   { "library-path L library l ", ATTACHED, NULL, NULL },
   { "x output-directory odir output-file o ", VALUE, NULL, NULL },
-  { "cubin ptx fatbin compile c MD MMD ", FLAG, NULL, NULL },
+  { "cubin ptx fatbin compile c shared MD MMD ", FLAG, NULL, NULL },
 };
 
 #define N_KNOWN (sizeof (known) / sizeof (*known))
@@ -282,7 +285,8 @@ vkgdr_nvcc_translate (const char *const *options, const char **unknown)
 {
   Translation t = { .next = options };
 
-  t.ignores_unknown = contain (options, "forward-unknown-to-host-compiler");
+  t.ignores_unknown = contain (options, "forward-unknown-to-host-compiler")
+                      || contain (options, "forward-unknown-opts");
   t.words = calloc (1, sizeof (*t.words));
   t.has_failed = !t.words;
   while (*t.next && !t.has_failed) {

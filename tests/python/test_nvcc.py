@@ -88,7 +88,14 @@ TAKEN = """
     stdbool.h | bool | true
     sys/types.h | long | sizeof (ssize_t)
     ctype.h string unistd.h vector iostream map memory thread | int | 1
-    cuda.h | CUdeviceptr | 1
+    omp.h getopt.h dirent.h poll.h iso646.h stdalign.h sys/wait.h | int | 1
+    cfenv bitset regex filesystem any condition_variable forward_list | int | 1
+    cuda.h | CUdeviceptr | CUDA_VERSION >= 11000
+    cuda.h cuda_runtime.h | CUtexObject | CUDART_VERSION >= 11000 ? CUDA_SUCCESS : 1
+    texture_types.h surface_types.h channel_descriptor.h vector_functions.hpp | int | 1
+    algorithm | int | std::max (o[1], o[2]) + std::min (o[1], 3) + std::clamp (o[1], 0, 9)
+    algorithm | short | std::max<short> (o[1], 2)
+    cuda_fp16.h | __half | CUDART_INF_FP16 + CUDART_ONE_FP16
     cuda_runtime.h device_launch_parameters.h vector_types.h | int | 1
     host_defines.h math_functions.h sm_20_atomic_functions.h | int | 1
     | uint | sizeof (ushort) + sizeof (ulong)
@@ -148,6 +155,21 @@ TAKEN_TEXTS = [
     "__global__ void k (int *o) { o[0] = a::g (1); }",
 ]
 
+# What compiles with an option of nvcc.
+TAKEN_WITH = [
+    ("--extended-lambda", "template <typename F> __global__ void g (F f, int *o) { o[0] = f (1); }\n"
+     "void host () { auto f = [=] __host__ __device__ (int x) { return x; }; }\n"
+     "__device__ int v; __device__ static const int T[2] = {1, 2}; __constant__ int c;\n"
+     "__global__ void k (int *o) { auto f = [&] __device__ (int x) { return x + v + c + T[x]; }; "
+     "static __device__ int n; o[0] = f (1) + n++; }"),
+    ("-std=c++20", "template <typename T> concept Small = sizeof (T) <= 4;\n"
+     "template <Small T> __device__ T f (T v) { return v; }\n"
+     "struct S { int a, b; };\n"
+     "__global__ void k (int *o) { S s { .a = 1, .b = 2 }; o[0] = f (s.a) + s.b; }"),
+    ("--expt-relaxed-constexpr", "#include <algorithm>\nconstexpr int f (int x) { return x; }\n"
+     "__global__ void k (int *o) { o[0] = std::max (f (o[1]), std::min (o[2], 3)); }"),
+]
+
 # What needs headers of CUDA. softcuda has a part of them.
 CUDA_TEXTS = [
     "#include <cuda_fp16.h>\n__global__ void k (__half *o) { o[0] = __float2half (1.f); }",
@@ -167,7 +189,11 @@ CUDA_TEXTS = [
     "extern \"C\" {\n#include <type_traits>\n"
     "__global__ void k (int *o) { o[0] = std::is_same<int, int>::value; }\n}",
     "#include <limits>\n#include <algorithm>\n#include <array>\n#include <tuple>\n"
-    "__global__ void k (int *o) { o[0] = std::numeric_limits<int>::max (); }",
+    "#include <numbers>\nusing namespace std;\n"
+    "__global__ void k (short *o) { o[0] = numeric_limits<int>::max () + max (o[1], o[2]) + "
+    "clamp (o[1], o[2], o[3]) + numbers::pi; }",
+    "#include <bits/stdc++.h>\n"
+    "__global__ void k (int *o) { o[0] = std::is_same<int, int>::value + std::max (o[1], 2); }",
 ]
 
 # What nvcc takes and NVRTC refuses: docs/from-pycuda.md has the table.
@@ -197,7 +223,7 @@ WRONG = [
     "#include <vector>\n__global__ void k (int *o) { std::vector<int> v; }",
     "#include <string>\n__global__ void k (int *o) { std::string s; }",
     "#include <no/such/header.h>\n__global__ void k () {}",
-    "#include <poll.h>\n__global__ void k () {}",
+    "#include <utmp.h>\n__global__ void k () {}",
     "#include <bits/types.h>\n__global__ void k () {}",
     "__global__ void k (int n) { int a[n]; a[0] = 1; }",
     "__global__ void k (int *o) { o[0] = __shfl (1, 0); }",
@@ -220,6 +246,7 @@ LAX = [
     "struct S { int n; int a[]; };\n__global__ void k (S *o) { o[0].a[0] = 1; }",
     "__global__ void k (int *o) { o[0] = __builtin_popcount (o[1]); }",
     "__global__ void k (int *o) { void *p = &&a; a: o[0] = p != 0; }",
+    "__global__ void k (int *o) { auto f = [] __device__ (int x) { return x; }; o[0] = f (1); }",
 ]
 
 # The same, without the headers and the options that this project adds.
@@ -260,6 +287,8 @@ OPTIONS = """
     --optimize 3 | --optimize=3 | -O3 | -O 3 | -O2 -g | -cubin | --ptx | -c | -ccbin g++
     -allow-unsupported-compiler | -forward-unknown-to-host-compiler -fPIC | -restrict
     -extra-device-vectorization | -err-no | -opt-info inline | -x cu | -Xlinker -rpath
+    -O4 | -Ofast-compile=max | -noeh | -compress-mode=size | -shared | -Xfatbin -compress-all
+    -forward-unknown-opts -fPIC | -keep-device-functions | -split-compile-extended=2
     -Xnvlink -v | -rdc=true | --relocatable-device-code true | -dc | -MD | --profile
     --device-int128
 """
@@ -329,6 +358,9 @@ class NvidiasCompiler(Nvcc):
         for source in [*map(text_of, TAKEN), *TAKEN_TEXTS, *CUDA_TEXTS]:
             with self.subTest(source=source):
                 self.assert_taken(self.nvrtc, source)
+        for option, source in TAKEN_WITH:
+            with self.subTest(source=source):
+                self.assert_taken(self.nvrtc, source, [option])
 
     def test_options_of_nvcc_are_taken(self) -> None:
         for option in re.split(r"\s*[|\n]\s*", OPTIONS.strip()):
@@ -446,6 +478,9 @@ class Softcuda(Nvcc):
         for source in [text_of(*TAKEN), *TAKEN_TEXTS]:
             with self.subTest(source=source):
                 self.assert_taken(softcuda(), source)
+        for option, source in TAKEN_WITH:
+            with self.subTest(source=source):
+                self.assert_taken(softcuda(), source, [option])
 
     def test_options_of_nvcc_are_taken(self) -> None:
         words: List[str] = []
