@@ -153,22 +153,25 @@ class Counts(unittest.TestCase):
         self.assertEqual(len(self.count("0 passed, 0 failed, 0 skipped", "")), 1)
 
 
-class Home(unittest.TestCase):
-    """Not each user has a home, and can write to it."""
+class Users(unittest.TestCase):
+    """Not each user has a home, can write to it, or may use sudo."""
 
     def setUp(self):
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
-        # sudo runs its arguments, apt-get prints them, and dpkg-query knows no package.
-        for name in "apt-get", "dpkg-query", "sudo":
+        # apt-get prints its arguments, and dpkg-query knows no package.
+        self.add_programs(**{"apt-get": 'echo "$@"', "dpkg-query": "", "sudo": 'exec "$@"'})
+
+    def add_programs(self, **programs):
+        for name, text in programs.items():
             path = pathlib.Path(self.folder, name)
-            path.write_text('#!/bin/sh\ncase $0 in *sudo) exec "$@" ;; *-get) echo "$@" ;; esac\n')
+            path.write_text(f"#!/bin/sh\n{text}\n")
             path.chmod(0o755)
 
-    def run_deps(self, argument, **home):
+    def run_deps(self, argument, status=0, **home):
         run = subprocess.run([f"{ROOT}/scripts/deps", argument], stdout=subprocess.PIPE, text=True,
                              env={"PATH": f"{self.folder}:/usr/bin:/bin", **home},
-                             stderr=subprocess.PIPE, timeout=60, check=False)
-        self.assertEqual(run.returncode, 0, run.stderr)
+                             stderr=subprocess.STDOUT, timeout=60, check=False)
+        self.assertEqual(run.returncode, status, run.stdout)
         return run.stdout
 
     def test_without_home(self):
@@ -180,6 +183,12 @@ class Home(unittest.TestCase):
         for home in "/proc/missing", __file__:
             with self.subTest(home):
                 self.assertIn("install clang-format", self.run_deps("lint", HOME=home))
+
+    def test_without_sudo(self):
+        """The message is what root has to type."""
+        self.add_programs(id="echo 1000", sudo="exit 1")
+        self.assertIn("Type as root: apt-get install --no-install-recommends clang-format\n",
+                      self.run_deps("lint", 1, HOME="/proc/missing"))
 
 
 @unittest.skipIf(PREFIX == "/usr", "there are no variables to set")
