@@ -69,8 +69,8 @@ static const struct {
 TEST_LOOP (errors, G_N_ELEMENTS (errors))
 {
   test_set_environment (errors[__i__].environment);
-  TEST_NEEDS (
-      !strstr (errors[__i__].environment, "SOFTCUDA") || test_is_software (),
+  TEST_NEEDS (!strstr (errors[__i__].environment, "SOFTCUDA_MEMORY")
+                  || test_is_software (),
       "the software device");
   if (errors[__i__].error.pipeline)
     test_check_error (&errors[__i__].error);
