@@ -9,6 +9,7 @@ cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." || exit
 
 status=0
 failures=() # a line and a file with the output, for each step that failed
+not_run=()
 n_steps=0
 logs=$(mktemp -d)
 trap 'rm -rf -- "$logs"' EXIT
@@ -29,19 +30,21 @@ step ()
   result=${PIPESTATUS[0]}
   case $1:$result in
     *:0) return ;;
-    scripts/test-in-root:3 | scripts/test-packages:3) echo "NOT RUN: $*: see above"; return ;;
+    scripts/test-in-root:3 | scripts/test-packages:3) not_run+=("$*"); return ;;
   esac
   failures+=("$* (exit status $result)" "$log")
   # shellcheck disable=SC2034 # for the scripts that source this file
   [ "$counts" = false ] || status=1
 }
 
-# Prints the steps that failed. scripts/test says which tests failed, and why; of other
-# steps, the last lines say what is wrong.
+# Prints the steps that could not run, and those that failed. scripts/test says which
+# tests failed, and why; of other steps, the last lines say what is wrong.
 print_failures ()
 {
   local i
 
+  [ ${#not_run[@]} -eq 0 ] || printf '\nNOT RUN: %s' "${not_run[@]}"
+  echo
   for ((i = 0; i < ${#failures[@]}; i += 2)); do
     echo
     echo "FAILED: ${failures[i]}"
