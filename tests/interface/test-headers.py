@@ -10,6 +10,7 @@ come from pkg-config. The pkg-config files are those of the build folder.
 
 import glob
 import os
+import shlex
 import subprocess
 import sys
 import unittest
@@ -41,7 +42,9 @@ def flags_of(package):
         env=dict(os.environ, PKG_CONFIG_PATH=PKG_CONFIG),
         encoding="utf-8",
     )
-    return ["-isystem" + flag[2:] if flag.startswith("-I/usr") else flag for flag in text.split()]
+    # pkg-config escapes the spaces of a folder.
+    return ["-isystem" + flag[2:] if flag.startswith("-I/usr") else flag
+            for flag in shlex.split(text)]
 
 
 def compile_headers(headers, language, flags):

@@ -622,10 +622,10 @@ TEST (no_compiler)
 static int
 run_nvcc (const char *folder, const char *option, char **output, char **errors)
 {
-  g_autofree char *command =
-      g_strdup_printf ("%s/nvcc %s -DX=12345 --keep -O3 -lcudadevrt %s/a.cu "
-                       "-Xptxas -v -Xcompiler -fPIC -code=sm_90 -rdc=true -m64",
-          g_getenv ("SOFTCUDA_DIR"), option, folder);
+  g_autofree char *command = g_strdup_printf (
+      "'%s/nvcc' %s -DX=12345 --keep -O3 -lcudadevrt '%s/a.cu' "
+      "-Xptxas -v -Xcompiler -fPIC -code=sm_90 -rdc=true -m64",
+      g_getenv ("SOFTCUDA_DIR"), option, folder);
   int status;
 
   ck_assert (
