@@ -78,7 +78,9 @@ struct _GstVkgdrIpcSrc {
 
   /* Exist between start and stop. */
   GstVkgdrAllocator *allocator;
-  GstPoll *poll; /* the streaming thread waits with it */
+  /* The streaming thread waits with it. Set under the object lock: the
+   * application may send a flush while the element starts or stops. */
+  GstPoll *poll;
   GstPollFD poll_fd;
   gint is_unlocked; /* atomic: the streaming thread must not wait */
 
@@ -764,23 +766,27 @@ gst_vkgdr_ipc_src_create (GstPushSrc *push, GstBuffer **buffer)
   return error ? post_error (self, error) : flow;
 }
 
+static void
+set_unlocked (GstVkgdrIpcSrc *self, gboolean is_unlocked)
+{
+  g_atomic_int_set (&self->is_unlocked, is_unlocked);
+  GST_OBJECT_LOCK (self);
+  if (self->poll)
+    gst_poll_set_flushing (self->poll, is_unlocked);
+  GST_OBJECT_UNLOCK (self);
+}
+
 static gboolean
 gst_vkgdr_ipc_src_unlock (GstBaseSrc *src)
 {
-  GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (src);
-
-  g_atomic_int_set (&self->is_unlocked, TRUE);
-  gst_poll_set_flushing (self->poll, TRUE);
+  set_unlocked (GST_VKGDR_IPC_SRC (src), TRUE);
   return TRUE;
 }
 
 static gboolean
 gst_vkgdr_ipc_src_unlock_stop (GstBaseSrc *src)
 {
-  GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (src);
-
-  g_atomic_int_set (&self->is_unlocked, FALSE);
-  gst_poll_set_flushing (self->poll, FALSE);
+  set_unlocked (GST_VKGDR_IPC_SRC (src), FALSE);
   return TRUE;
 }
 
@@ -856,11 +862,15 @@ static gboolean
 gst_vkgdr_ipc_src_stop (GstBaseSrc *src)
 {
   GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (src);
+  GstPoll *poll;
 
   drop_frames (self);
   g_clear_pointer (&self->copier, gst_vkgdr_ipc_copier_free);
   gst_clear_caps (&self->caps);
-  g_clear_pointer (&self->poll, gst_poll_free);
+  GST_OBJECT_LOCK (self);
+  poll = g_steal_pointer (&self->poll);
+  GST_OBJECT_UNLOCK (self);
+  g_clear_pointer (&poll, gst_poll_free);
   gst_clear_object (&self->allocator);
   gst_vkgdr_ipc_endpoint_close (&self->endpoint);
   gst_pad_set_offset (GST_BASE_SRC_PAD (self), 0);
@@ -888,15 +898,19 @@ static gboolean
 gst_vkgdr_ipc_src_start (GstBaseSrc *src)
 {
   GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (src);
+  GstPoll *poll;
 
   if (!gst_vkgdr_ipc_endpoint_open (&self->endpoint))
     return FALSE;
   reset (self);
   self->allocator = gst_vkgdr_context_get_allocator (
       gst_vkgdr_ipc_endpoint_get_context (&self->endpoint));
-  self->poll = gst_poll_new (TRUE);
+  poll = gst_poll_new (TRUE);
   gst_poll_fd_init (&self->poll_fd);
-  if (self->poll)
+  GST_OBJECT_LOCK (self);
+  self->poll = poll;
+  GST_OBJECT_UNLOCK (self);
+  if (poll)
     return TRUE;
   GST_ELEMENT_ERROR (self, RESOURCE, TOO_LAZY,
       ("The process has reached its limit of open files: raise the limit "

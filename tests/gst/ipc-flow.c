@@ -182,6 +182,43 @@ TEST (events_while_stopping)
   g_thread_join (thread);
 }
 
+static gpointer
+flush_client_all_the_time (gpointer client)
+{
+  while (GST_OBJECT_REFCOUNT_VALUE (client) > 1) {
+    gst_element_send_event (client, gst_event_new_flush_start ());
+    gst_element_send_event (client, gst_event_new_flush_stop (TRUE));
+    g_usleep (10);
+  }
+  gst_object_unref (client);
+  return NULL;
+}
+
+/* The same for a client. It is in no pipeline, because GStreamer's pipelines
+ * can block if they are flushed while they change their state. */
+TEST (flushes_of_a_client_in_all_states)
+{
+  GstElement *client = gst_element_factory_make ("vkgdripcsrc", NULL);
+  GThread *thread;
+  guint i, n = test_is_slow () ? 5 : 50;
+
+  test_ipc_run ("serve async=false");
+  gst_object_ref_sink (client);
+  g_object_set (client, "socket-path", test_ipc_path, NULL);
+  test_set_context (client, test_context);
+  thread = g_thread_new (
+      "flush", flush_client_all_the_time, gst_object_ref (client));
+  for (i = 0; i < n; i++) {
+    gst_element_set_state (client, GST_STATE_PLAYING);
+    g_usleep (i % 3 * 1000);
+    gst_element_set_state (client, i % 2 ? GST_STATE_READY : GST_STATE_NULL);
+    g_usleep (i % 5 * 100);
+  }
+  gst_element_set_state (client, GST_STATE_NULL);
+  gst_object_unref (client);
+  g_thread_join (thread);
+}
+
 TEST_STEPS (
     frames_outlive_elements, "begin; push 1-2; keep 1; disconnect; stop; drop");
 
