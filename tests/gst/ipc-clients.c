@@ -86,17 +86,37 @@ main (int argc, char **argv)
 
 /* --- in the test --------------------------------------------------------- */
 
+/* The command that started this process. If the program was given to the
+ * dynamic loader ("ld-linux.so PROGRAM"), /proc/self/exe is the loader. */
+static gchar **
+get_own_command (void)
+{
+  g_autoptr (GPtrArray) command = g_ptr_array_new ();
+  g_autofree gchar *text = NULL;
+  gsize size = 0;
+  const gchar *end;
+  gchar *word;
+
+  fail_unless (g_file_get_contents ("/proc/self/cmdline", &text, &size, NULL));
+  end = text + size;
+  for (word = text; word < end; word += strlen (word) + 1)
+    g_ptr_array_add (command, g_strdup (word));
+  g_ptr_array_add (command, NULL);
+  return (gchar **) g_ptr_array_free (g_steal_pointer (&command), FALSE);
+}
+
 /* Starts a process that is a client of test_ipc_path, and that uses each frame
  * for @delay microseconds. */
 static GSubprocess *
 start_client (const gchar *delay)
 {
+  g_auto (GStrv) command = get_own_command ();
   GSubprocess *process;
 
   g_setenv (PATH, test_ipc_path, TRUE);
   g_setenv (DELAY, delay, TRUE);
-  process = g_subprocess_new (
-      G_SUBPROCESS_FLAGS_STDOUT_PIPE, NULL, "/proc/self/exe", NULL);
+  process = g_subprocess_newv (
+      (const gchar *const *) command, G_SUBPROCESS_FLAGS_STDOUT_PIPE, NULL);
   fail_unless (process != NULL);
   return process;
 }
