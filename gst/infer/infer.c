@@ -40,6 +40,7 @@
 
 #include "gstvkgdrelements.h"
 #include "infer/network.h"
+#include "tensor/refusal.h"
 
 GST_DEBUG_CATEGORY (gst_infer_debug);
 #define GST_CAT_DEFAULT gst_infer_debug
@@ -756,4 +757,6 @@ gst_vkgdr_infer_init (GstVkgdrInfer *self)
 {
   gst_tensor_settings_init (&self->settings, GST_VKGDR_TENSOR_RESIZE_LETTERBOX);
   self->map_coordinates = TRUE;
+  gst_tensor_report_refused_caps (
+      GST_ELEMENT (self), GST_BASE_TRANSFORM_SINK_PAD (self));
 }

@@ -53,6 +53,7 @@
 
 #include "gstvkgdrelements.h"
 #include "gstvkgdrnavigation.h"
+#include "tensor/refusal.h"
 #include "tensor/tensor.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_tensor_debug);
@@ -228,8 +229,7 @@ gst_vkgdr_tensor_request_new_pad (GstElement *element, GstPadTemplate *template,
                     ->request_new_pad (element, template, name, caps);
 
   if (pad)
-    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
-        gst_vkgdr_tensor_check_event, element, NULL);
+    gst_tensor_report_refused_caps (element, pad);
   gst_pad_mark_reconfigure (GST_AGGREGATOR_SRC_PAD (GST_AGGREGATOR (element)));
   return pad;
 }

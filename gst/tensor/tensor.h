@@ -117,11 +117,6 @@ void gst_vkgdr_tensor_clear_properties (GstVkgdrTensor *self);
 
 void gst_vkgdr_tensor_init_negotiation (GstAggregatorClass *klass);
 
-/* A probe for the events of a sink pad of @element. Posts an error if the pad
- * does not accept the caps. */
-GstPadProbeReturn gst_vkgdr_tensor_check_event (
-    GstPad *pad, GstPadProbeInfo *info, gpointer element);
-
 /* --- round.c --- */
 
 void gst_vkgdr_tensor_init_rounds (GstAggregatorClass *klass);

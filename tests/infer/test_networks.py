@@ -281,6 +281,28 @@ class Life(Case):
                      "dims-order=col-major", "[x]", "dims=1,3,320,320", "ranges=0.0,1.0"):
             self.assertIn(line, text.splitlines())
 
+    def test_refused_caps(self) -> None:
+        """The element says what is missing before it, and the source's error is not alone."""
+        model = networks.passing(
+            self.folder.path("model.onnx"), [networks.value("x", networks.FLOAT, 1, 3, 8, 8)])
+        raw = "video/x-raw,format={},width=8,height=8,framerate=1/1"
+        for caps, upload, expected in (
+                (raw.format("GRAY8"), "", "Put vkgdrupload before .*GRAY8"),
+                ("image/jpeg", "vkgdrupload !", "Put a decoder .*image/jpeg"),
+                (raw.format("NV12_4L4"), "vkgdrupload !", "cannot be run on .*NV12_4L4")):
+            with self.subTest(caps):
+                pipeline = Gst.parse_launch(
+                    f"appsrc name=src format=time num-buffers=1 caps=\"{caps}\" ! {upload} "
+                    f"vkgdrinfer name=infer model-file={model} ! fakesink")
+                pipeline.set_state(Gst.State.PLAYING)
+                pipeline.get_by_name("src").emit("push-buffer", Gst.Buffer.new_allocate(None, 96))
+                message = pipeline.get_bus().timed_pop_filtered(
+                    30 * Gst.SECOND, Gst.MessageType.ERROR)
+                pipeline.set_state(Gst.State.NULL)
+                assert message
+                self.assertEqual(message.src.get_name(), "infer")
+                self.assertRegex(message.parse_error()[0].message, expected)
+
     def test_stop_during_a_run(self) -> None:
         model = networks.endless(self.folder.path("endless.onnx"))
         pipeline = Gst.parse_launch(
