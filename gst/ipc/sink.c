@@ -2,7 +2,7 @@
  *
  * ipc/sink.c: the element vkgdripcsink
  *
- * Knows buffers, events and properties; the server of libvkgdr knows clients.
+ * Has the class, the properties, the pool for upstream, start and stop.
  */
 
 /**
@@ -50,59 +50,12 @@
  */
 
 #include <gio/gio.h>
-#include <gst/base/gstbasesink.h>
-#include <gst/vkgdr/vkgdr.h>
-#include <string.h>
 
-#include "frame-wire.h"
 #include "gstvkgdrelements.h"
-#include "ipc/copy.h"
-#include "ipc/endpoint.h"
-#include "ipc/frame.h"
-#include "ipc/tags.h"
-#include "ipc/text.h"
+#include "ipc/sink.h"
 
-GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_ipc_sink_debug);
+GST_DEBUG_CATEGORY (gst_vkgdr_ipc_sink_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_ipc_sink_debug
-
-#define GST_TYPE_VKGDR_IPC_SINK (gst_vkgdr_ipc_sink_get_type ())
-G_DECLARE_FINAL_TYPE (
-    GstVkgdrIpcSink, gst_vkgdr_ipc_sink, GST, VKGDR_IPC_SINK, GstBaseSink)
-
-/* The number of scopes of tags, which are indices of arrays. */
-#define N_SCOPES (GST_TAG_SCOPE_GLOBAL + 1)
-
-/* What happens to a frame if a client has max_buffers frames. The values are
- * those of the property `leaky` of GStreamer's queue. */
-typedef enum { LEAKY_NO = 0, LEAKY_DOWNSTREAM = 2 } Leaky;
-
-struct _GstVkgdrIpcSink {
-  GstBaseSink parent;
-
-  GstVkgdrIpcEndpoint endpoint;
-
-  /* Properties, protected by the object lock. */
-  Leaky leaky;
-  guint max_buffers;
-  gboolean wait_for_connection;
-  GstVkgdrAccess access;
-
-  /* Exist between start and stop. The server is protected by the object lock;
-   * see ref_server (). */
-  vkgdr_server *server;
-  GstVkgdrIpcCopier *copier;
-  /* All tags of the stream, for each scope. NULL before the first ones. */
-  GstTagList *tags[N_SCOPES];
-  GstVideoInfo info;    /* of the caps; empty if they are not raw video */
-  GstClockTime latency; /* that was sent */
-  guint n_new; /* frames in a row in memory that was not exported before */
-
-  /* Statistics, protected by the object lock. */
-  guint64 frames;
-  guint64 frames_copied;
-  guint64 bytes_copied;
-  vkgdr_server_figures last_figures; /* of the last server */
-};
 
 enum {
   PROP_LEAKY = GST_VKGDR_IPC_PROP_LAST,
@@ -116,11 +69,6 @@ enum {
 /* The default number of frames that a client may have. It is enough for one
  * frame that is displayed, one that is processed and two that are queued. */
 #define DEFAULT_MAX_BUFFERS 4
-
-/* After this number of frames in a row that are in memory of their own, frames
- * are copied. Otherwise each frame would be exported by this process, and
- * imported by each client. A pool rarely has so many allocations. */
-#define MAX_NEW 64
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
@@ -140,9 +88,9 @@ leaky_get_type (void)
 {
   static gsize type = 0;
   static const GEnumValue values[] = {
-    { LEAKY_NO, "Upstream waits for the client", "no" },
-    { LEAKY_DOWNSTREAM, "The client loses the oldest queued frames",
-        "downstream" },
+    { GST_VKGDR_IPC_LEAKY_NO, "Upstream waits for the client", "no" },
+    { GST_VKGDR_IPC_LEAKY_DOWNSTREAM,
+        "The client loses the oldest queued frames", "downstream" },
     { 0, NULL, NULL },
   };
 
@@ -152,10 +100,8 @@ leaky_get_type (void)
   return type;
 }
 
-/* Returns a reference, or NULL if the element is stopped. Events and unlock
- * come at any time, also while the element stops. */
-static vkgdr_server *
-ref_server (GstVkgdrIpcSink *self)
+vkgdr_server *
+gst_vkgdr_ipc_sink_ref_server (GstVkgdrIpcSink *self)
 {
   vkgdr_server *server;
 
@@ -163,18 +109,6 @@ ref_server (GstVkgdrIpcSink *self)
   server = self->server ? vkgdr_server_ref (self->server) : NULL;
   GST_OBJECT_UNLOCK (self);
   return server;
-}
-
-/* Returns FALSE if there is no server, or if the bytes are too many. */
-static gboolean
-set_state (GstVkgdrIpcSink *self, vkgdr_frames_state state, gconstpointer data,
-    gsize size)
-{
-  vkgdr_server *server = ref_server (self);
-  gboolean ok = server && vkgdr_server_set_state (server, state, data, size);
-
-  g_clear_pointer (&server, vkgdr_server_unref);
-  return ok;
 }
 
 /* --- allocation ---------------------------------------------------------- */
@@ -228,434 +162,11 @@ gst_vkgdr_ipc_sink_propose_allocation (GstBaseSink *sink, GstQuery *query)
   return TRUE;
 }
 
-/* --- frames -------------------------------------------------------------- */
-
-/* Returns the monotonic time at which the running time was 0, or -1. */
-static gint64
-get_base (GstVkgdrIpcSink *self)
-{
-  GstClock *clock = gst_element_get_clock (GST_ELEMENT (self));
-  GstClockTime base = gst_element_get_base_time (GST_ELEMENT (self));
-  gint64 result = -1;
-
-  if (clock && GST_CLOCK_TIME_IS_VALID (base))
-    result = gst_vkgdr_ipc_monotonic (clock, base);
-  gst_clear_object (&clock);
-  return result;
-}
-
-/* Some decoders push a frame that they still have mapped. */
-static gboolean
-publish (GstBuffer *buffer, GError **error)
-{
-  guint i, n = gst_buffer_n_memory (buffer);
-
-  for (i = 0; i < n; i++)
-    if (!gst_vkgdr_memory_publish (gst_buffer_peek_memory (buffer, i), error))
-      return FALSE;
-  return TRUE;
-}
-
-/* Without a window there is no memory with a file descriptor. So the error also
- * tells the user how to get a window. Takes ownership of @error. */
-static GError *
-explain_export_error (GstVkgdrIpcSink *self, GError *error)
-{
-  GstStructure *context = gst_vkgdr_context_describe (
-      gst_vkgdr_ipc_endpoint_get_context (&self->endpoint));
-  gboolean has_window = TRUE;
-  GError *explained;
-
-  gst_structure_get_boolean (context, "has-window", &has_window);
-  if (has_window) {
-    gst_structure_free (context);
-    return error;
-  }
-  explained = g_error_new (GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DEVICE,
-      "frames can be sent to other processes only if they are in memory that "
-      "the CPU can "
-      "address, and the device has none: %s; %s",
-      gst_structure_get_string (context, "window-reason"),
-      gst_structure_get_string (context, "window-remedy"));
-  gst_structure_free (context);
-  g_error_free (error);
-  return explained;
-}
-
-/* Called when a frame was not written, so that no client gets it. */
-static void
-on_output_error (gpointer user_data, const GError *error)
-{
-  GstVkgdrIpcSink *self = user_data;
-
-  GST_ELEMENT_ERROR (self, RESOURCE, WRITE, ("%s", error->message),
-      ("a frame could not be written to the device's memory"));
-}
-
-/* Returns the time of @buffer at which a sink shows it. A reverse segment
- * begins with the end of its last frame. */
-static GstClockTime
-get_running_time (const GstSegment *segment, GstBuffer *buffer)
-{
-  GstClockTime time = GST_BUFFER_PTS (buffer);
-
-  if (segment->format != GST_FORMAT_TIME || !GST_CLOCK_TIME_IS_VALID (time))
-    return GST_CLOCK_TIME_NONE;
-  if (segment->rate < 0 && GST_BUFFER_DURATION_IS_VALID (buffer))
-    time += GST_BUFFER_DURATION (buffer);
-  if (segment->rate < 0 && time > segment->stop)
-    time = segment->stop;
-  return gst_segment_to_running_time (segment, GST_FORMAT_TIME, time);
-}
-
-/* Clients get a reverse segment as one that goes forward (send_segment ()), in
- * which a timestamp is the running time. */
-static void
-get_timing (GstVkgdrIpcSink *self, GstBuffer *buffer, GstVkgdrIpcTiming *timing)
-{
-  const GstSegment *segment = &GST_BASE_SINK (self)->segment;
-  GstClockTime running_time = get_running_time (segment, buffer);
-  gint64 base = get_base (self);
-
-  timing->pts = GST_BUFFER_PTS (buffer);
-  timing->dts = GST_BUFFER_DTS (buffer);
-  timing->duration = GST_BUFFER_DURATION (buffer);
-  timing->time = base >= 0 && GST_CLOCK_TIME_IS_VALID (running_time)
-                     ? base + (gint64) running_time
-                     : -1;
-  if (segment->format == GST_FORMAT_TIME && segment->rate < 0) {
-    timing->pts = running_time;
-    timing->dts = GST_CLOCK_TIME_NONE;
-    if (GST_CLOCK_TIME_IS_VALID (timing->duration))
-      timing->duration /= -segment->rate;
-  }
-}
-
-/* Takes ownership of @frame. @described: see gst_vkgdr_ipc_output_new () */
-static GstVkgdrIpcOutput *
-new_output (GstVkgdrIpcSink *self, GstBuffer *frame, GstBuffer *described,
-    GError **error)
-{
-  GstVkgdrIpcTiming timing;
-  gboolean is_video =
-      GST_VIDEO_INFO_FORMAT (&self->info) != GST_VIDEO_FORMAT_UNKNOWN;
-
-  get_timing (self, described, &timing);
-  if (publish (frame, error))
-    return gst_vkgdr_ipc_output_new (frame, described,
-        is_video ? &self->info : NULL, &timing, on_output_error, self, error);
-  gst_buffer_unref (frame);
-  return NULL;
-}
-
-static GstVkgdrIpcOutput *
-copy_to_output (GstVkgdrIpcSink *self, GstBuffer *buffer, GstBuffer *described,
-    GError **error)
-{
-  GstBuffer *copy =
-      gst_vkgdr_ipc_copier_copy (self->copier, buffer, described, error);
-
-  if (!copy)
-    return NULL;
-  GST_OBJECT_LOCK (self);
-  self->frames_copied++;
-  self->bytes_copied += gst_buffer_get_size (copy);
-  GST_OBJECT_UNLOCK (self);
-  return new_output (self, copy, described, error);
-}
-
-/* Whether @buffer can be sent without a copy, as far as that can be said before
- * it is exported. */
-static gboolean
-can_be_sent (GstVkgdrIpcSink *self, GstBuffer *buffer)
-{
-  guint i, n = gst_buffer_n_memory (buffer);
-
-  if (!gst_is_vkgdr_buffer_of (
-          buffer, gst_vkgdr_ipc_endpoint_get_context (&self->endpoint)))
-    return FALSE;
-  for (i = 0; self->n_new >= MAX_NEW && i < n; i++)
-    if (!gst_vkgdr_ipc_is_exported (gst_buffer_peek_memory (buffer, i)))
-      return FALSE;
-  return TRUE;
-}
-
-/* Copies @buffer if its memory cannot be exported. */
-static GstVkgdrIpcOutput *
-make_output (GstVkgdrIpcSink *self, GstBuffer *buffer, GstBuffer *described,
-    GError **error)
-{
-  GstVkgdrIpcOutput *output = NULL;
-  GError *own = NULL;
-
-  if (can_be_sent (self, buffer))
-    output = new_output (self, gst_buffer_ref (buffer), described, &own);
-  if (g_error_matches (own, G_IO_ERROR, G_IO_ERROR_INVALID_DATA)) {
-    g_propagate_error (error, own);
-    return NULL;
-  }
-  g_clear_error (&own);
-  if (output && !gst_vkgdr_ipc_output_is_new (output))
-    self->n_new = 0;
-  else if (output)
-    self->n_new++;
-  return output ? output : copy_to_output (self, buffer, described, error);
-}
-
-/* Takes ownership of @output. */
-static GstFlowReturn
-send_output (GstVkgdrIpcSink *self, GstVkgdrIpcOutput *output)
-{
-  vkgdr_server *server = ref_server (self);
-  GstFlowReturn flow = server ? GST_FLOW_OK : GST_FLOW_FLUSHING;
-  vkgdr_server_result result = VKGDR_SERVER_UNLOCKED;
-
-  while (flow == GST_FLOW_OK) {
-    result = gst_vkgdr_ipc_output_send (output, server);
-    if (result != VKGDR_SERVER_UNLOCKED)
-      break;
-    flow = gst_base_sink_wait_preroll (GST_BASE_SINK (self));
-  }
-  if (result != VKGDR_SERVER_SENT)
-    gst_vkgdr_ipc_output_free (output);
-  if (result == VKGDR_SERVER_FAILED) {
-    GST_ELEMENT_ERROR (
-        self, RESOURCE, NO_SPACE_LEFT, ("No memory is left."), (NULL));
-    flow = GST_FLOW_ERROR;
-  }
-  g_clear_pointer (&server, vkgdr_server_unref);
-  return flow;
-}
-
-/* Returns a buffer with the memory of @buffer, and with the metadata of what is
- * visible of it, or NULL with @error set if it cannot be used. A buffer without
- * memory has no picture, and is sent as it is. */
-static GstBuffer *
-describe (GstVkgdrIpcSink *self, GstBuffer *buffer, GError **error)
-{
-  if (GST_VIDEO_INFO_FORMAT (&self->info) == GST_VIDEO_FORMAT_UNKNOWN
-      || gst_buffer_get_size (buffer) == 0)
-    return gst_buffer_ref (buffer);
-  if (!gst_vkgdr_buffer_check_video (buffer, &self->info, error))
-    return NULL;
-  return gst_vkgdr_buffer_apply_crop (gst_buffer_ref (buffer), error);
-}
-
-/* Sends the latency before the next frame, if it has changed. */
-static void
-update_latency (GstVkgdrIpcSink *self)
-{
-  GstClockTime latency = gst_base_sink_get_latency (GST_BASE_SINK (self));
-  guint64 bytes = GUINT64_TO_LE (latency);
-
-  if (latency != self->latency)
-    set_state (self, VKGDR_FRAMES_LATENCY, &bytes, sizeof (bytes));
-  self->latency = latency;
-}
-
-/* A frame that cannot be described is dropped. Takes ownership of @error. */
-static GstFlowReturn
-handle_error (GstVkgdrIpcSink *self, gboolean is_described, GError *error)
-{
-  GstFlowReturn flow = GST_FLOW_OK;
-
-  if (!is_described
-      || g_error_matches (error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA)) {
-    gst_vkgdr_element_post_dropped (GST_ELEMENT (self), error);
-  } else {
-    error = explain_export_error (self, error);
-    GST_ELEMENT_ERROR (self, RESOURCE, WRITE, ("%s", error->message),
-        ("the frame cannot be given to other processes"));
-    flow = GST_FLOW_ERROR;
-  }
-  g_error_free (error);
-  return flow;
-}
-
-static GstFlowReturn
-gst_vkgdr_ipc_sink_render (GstBaseSink *sink, GstBuffer *buffer)
-{
-  GstVkgdrIpcSink *self = GST_VKGDR_IPC_SINK (sink);
-  GError *error = NULL;
-  GstBuffer *ours = gst_vkgdr_ipc_copier_wrap (self->copier, buffer, &error);
-  GstBuffer *described = ours ? describe (self, ours, &error) : NULL;
-  GstVkgdrIpcOutput *output =
-      described ? make_output (self, ours, described, &error) : NULL;
-  gboolean is_described = described || !ours;
-
-  gst_clear_buffer (&described);
-  gst_clear_buffer (&ours);
-  if (!output)
-    return handle_error (self, is_described, error);
-  GST_OBJECT_LOCK (self);
-  self->frames++;
-  GST_OBJECT_UNLOCK (self);
-  update_latency (self);
-  return send_output (self, output);
-}
-
-/* --- events -------------------------------------------------------------- */
-
-/* Replaces all tags of the scope of @tags (transfer full). Returns whether all
- * are sent. */
-static gboolean
-set_tags (GstVkgdrIpcSink *self, GstTagList *tags)
-{
-  GstTagScope scope = gst_tag_list_get_scope (tags);
-  gboolean are_complete;
-  GByteArray *bytes =
-      gst_vkgdr_ipc_tags_write (tags, VKGDR_WIRE_MAX_CONTENT, &are_complete);
-
-  set_state (self,
-      scope == GST_TAG_SCOPE_GLOBAL ? VKGDR_FRAMES_GLOBAL_TAGS
-                                    : VKGDR_FRAMES_STREAM_TAGS,
-      bytes->data, bytes->len);
-  g_byte_array_unref (bytes);
-  gst_tag_list_take (&self->tags[scope], tags);
-  return are_complete;
-}
-
-/* An event may have only some of the tags. A client that connects later needs
- * those of earlier events, too. */
-static void
-send_tags (GstVkgdrIpcSink *self, GstEvent *event)
-{
-  GstTagList *tags, *all;
-  GstTagScope scope;
-
-  gst_event_parse_tag (event, &tags);
-  scope = gst_tag_list_get_scope (tags);
-  all = gst_tag_list_merge (self->tags[scope], tags, GST_TAG_MERGE_REPLACE);
-  gst_tag_list_set_scope (all, scope);
-  if (!set_tags (self, all))
-    GST_ELEMENT_WARNING (self, STREAM, ENCODE,
-        ("Some tags are not sent to other processes: all tags of a scope may "
-         "have %u KiB, and pictures are left out first.",
-            VKGDR_WIRE_MAX_CONTENT >> 10),
-        (NULL));
-}
-
-/* A new stream does not have the tags of the last one. Clients that got those
- * are sent empty lists. */
-static void
-drop_tags (GstVkgdrIpcSink *self)
-{
-  guint scope;
-
-  for (scope = 0; scope < N_SCOPES; scope++) {
-    GstTagList *none;
-
-    if (!self->tags[scope] || gst_tag_list_is_empty (self->tags[scope]))
-      continue;
-    none = gst_tag_list_new_empty ();
-    gst_tag_list_set_scope (none, scope);
-    set_tags (self, none);
-  }
-}
-
-/* Clients get a live stream. Flags such as that of a segment seek are for this
- * pipeline alone, and a reverse segment becomes one that goes forward. */
-static void
-send_segment (GstVkgdrIpcSink *self, GstEvent *event)
-{
-  const GstSegment *theirs;
-  GstSegment segment;
-  GByteArray *bytes;
-
-  gst_event_parse_segment (event, &theirs);
-  segment = *theirs;
-  if (segment.rate < 0)
-    gst_segment_init (&segment, segment.format);
-  bytes = gst_vkgdr_ipc_segment_write (&segment);
-  set_state (self, VKGDR_FRAMES_SEGMENT, bytes->data, bytes->len);
-  g_byte_array_unref (bytes);
-}
-
-static void
-call_server (GstVkgdrIpcSink *self, void (*function) (vkgdr_server *))
-{
-  vkgdr_server *server = ref_server (self);
-
-  if (!server)
-    return;
-  function (server);
-  vkgdr_server_unref (server);
-}
-
 static gboolean
 gst_vkgdr_ipc_sink_event (GstBaseSink *sink, GstEvent *event)
 {
-  GstVkgdrIpcSink *self = GST_VKGDR_IPC_SINK (sink);
-
-  switch (GST_EVENT_TYPE (event)) {
-  case GST_EVENT_STREAM_START:
-    drop_tags (self);
-    break;
-  case GST_EVENT_SEGMENT:
-    send_segment (self, event);
-    break;
-  case GST_EVENT_TAG:
-    send_tags (self, event);
-    break;
-  case GST_EVENT_EOS:
-    call_server (self, vkgdr_server_end);
-    break;
-  case GST_EVENT_FLUSH_START:
-  case GST_EVENT_FLUSH_STOP:
-    call_server (self, vkgdr_server_flush);
-    break;
-  default:
-    break;
-  }
+  gst_vkgdr_ipc_sink_forward_event (GST_VKGDR_IPC_SINK (sink), event);
   return GST_BASE_SINK_CLASS (parent_class)->event (sink, event);
-}
-
-static gboolean
-set_format (GstVkgdrIpcSink *self)
-{
-  vkgdr_frame_format format;
-
-  if (GST_VIDEO_INFO_FORMAT (&self->info) == GST_VIDEO_FORMAT_UNKNOWN)
-    return set_state (self, VKGDR_FRAMES_FORMAT, NULL, 0);
-  gst_vkgdr_ipc_format_init (&format, &self->info);
-  return vkgdr_frame_format_is_valid (&format)
-         && set_state (self, VKGDR_FRAMES_FORMAT, &format, sizeof (format));
-}
-
-/* Returns the caps as text, which the caller frees. The field `tensors`
- * promises a GstTensorMeta, which is not sent. */
-static gchar *
-make_caps_text (GstCaps *caps)
-{
-  GstCaps *sent = gst_caps_copy (caps);
-  gchar *text;
-
-  gst_structure_remove_field (gst_caps_get_structure (sent, 0), "tensors");
-  text = gst_caps_to_string (sent);
-  gst_caps_unref (sent);
-  return text;
-}
-
-static gboolean
-gst_vkgdr_ipc_sink_set_caps (GstBaseSink *sink, GstCaps *caps)
-{
-  GstVkgdrIpcSink *self = GST_VKGDR_IPC_SINK (sink);
-  gchar *text = make_caps_text (caps);
-  gboolean ok = gst_vkgdr_ipc_text_is_safe (text, strlen (text))
-                && set_state (self, VKGDR_FRAMES_CAPS, text, strlen (text));
-
-  g_free (text);
-  if (!gst_vkgdr_caps_get_video_info (caps, &self->info))
-    gst_video_info_init (&self->info);
-  if (ok && set_format (self))
-    return TRUE;
-  GST_ELEMENT_ERROR (self, STREAM, FORMAT,
-      ("The caps cannot be sent to other processes: they have more than %u "
-       "KiB, too many names or brackets, or pictures of more than %u pixels in "
-       "a direction.",
-          VKGDR_WIRE_MAX_CONTENT >> 10, VKGDR_FRAME_MAX_SIZE),
-      (NULL));
-  return FALSE;
 }
 
 static gboolean
@@ -685,7 +196,7 @@ new_server (GstVkgdrIpcSink *self, GError **error)
   vkgdr_server *server;
 
   GST_OBJECT_LOCK (self);
-  params.is_leaky = self->leaky == LEAKY_DOWNSTREAM;
+  params.is_leaky = self->leaky == GST_VKGDR_IPC_LEAKY_DOWNSTREAM;
   params.max_buffers = self->max_buffers;
   params.waits_for_client = self->wait_for_connection;
   GST_OBJECT_UNLOCK (self);
@@ -708,7 +219,7 @@ new_server (GstVkgdrIpcSink *self, GError **error)
 static void
 close_server (GstVkgdrIpcSink *self)
 {
-  vkgdr_server *server = ref_server (self);
+  vkgdr_server *server = gst_vkgdr_ipc_sink_ref_server (self);
 
   if (!server)
     return;
@@ -727,7 +238,7 @@ stop (GstVkgdrIpcSink *self)
   guint scope;
 
   close_server (self);
-  for (scope = 0; scope < N_SCOPES; scope++)
+  for (scope = 0; scope < GST_VKGDR_IPC_N_SCOPES; scope++)
     gst_clear_tag_list (&self->tags[scope]);
   g_clear_pointer (&self->copier, gst_vkgdr_ipc_copier_free);
   gst_vkgdr_ipc_endpoint_close (&self->endpoint);
@@ -791,7 +302,8 @@ gst_vkgdr_ipc_sink_change_state (GstElement *element, GstStateChange transition)
 static void
 set_unlocked (GstBaseSink *sink, gboolean is_unlocked)
 {
-  vkgdr_server *server = ref_server (GST_VKGDR_IPC_SINK (sink));
+  vkgdr_server *server =
+      gst_vkgdr_ipc_sink_ref_server (GST_VKGDR_IPC_SINK (sink));
 
   if (!server)
     return;
@@ -967,7 +479,7 @@ install_properties (GObjectClass *klass)
   g_object_class_install_property (klass, PROP_LEAKY,
       g_param_spec_enum ("leaky", "Leaky",
           "What happens to new frames if a client is too slow",
-          GST_TYPE_VKGDR_IPC_LEAKY, LEAKY_DOWNSTREAM,
+          GST_TYPE_VKGDR_IPC_LEAKY, GST_VKGDR_IPC_LEAKY_DOWNSTREAM,
           GST_VKGDR_IPC_PROP_FLAGS));
   /**
    * GstVkgdrIpcSink:max-buffers:
@@ -1058,7 +570,7 @@ static void
 gst_vkgdr_ipc_sink_init (GstVkgdrIpcSink *self)
 {
   gst_vkgdr_ipc_endpoint_init (&self->endpoint, GST_ELEMENT (self));
-  self->leaky = LEAKY_DOWNSTREAM;
+  self->leaky = GST_VKGDR_IPC_LEAKY_DOWNSTREAM;
   self->max_buffers = DEFAULT_MAX_BUFFERS;
   /* Otherwise the sink would keep the last frame, and the pool could not
    * recycle it. */
