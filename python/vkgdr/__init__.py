@@ -18,17 +18,22 @@ import ctypes
 import enum
 import sys
 import weakref
-from typing import Any, Callable, Dict, Optional, Type, TypeVar
+from typing import Any, Callable, Dict, List, Optional, Type, TypeVar
 
 from ._as_pycuda import as_pycuda
 from ._cuda import uint
-from ._library import VkgdrError, failure, last_error, lib
+from ._library import Unique, VkgdrError, failure, last_error, lib
 from .frames import FrameServer, Frames
 
 __all__ = [
     "FrameServer", "Frames", "OpenFlags", "RawMemory", "VERSION", "VERSION_STATUS", "VERSION_TEXT",
     "Vkgdr", "VkgdrError", "as_pycuda",
 ]
+
+
+def __dir__() -> List[str]:
+    return [*__all__, "autoinit", "autoprimaryctx", "compiler", "driver", "frames", "pycuda",
+            "tools"]
 
 #: The version of PyCUDA whose interface vkgdr.driver and its like have.
 VERSION = (2026, 1)
@@ -61,7 +66,7 @@ def _check_flags(flags: int) -> int:
     return _integer(flags, f"flags {flags!r} are not valid: use a combination of OpenFlags", 32)
 
 
-class Vkgdr:
+class Vkgdr(Unique):
     """A handle of one device. It may be used from any thread.
 
     :param device: the number of a CUDA device (ignored with CURRENT_CONTEXT_BIT)
@@ -103,7 +108,7 @@ class _Allocation:
             self.release(self._handle)
 
 
-class RawMemory:
+class RawMemory(Unique):
     """Memory that has to be freed explicitly, or it leaks; vkgdr.pycuda.Memory is freed by
     the garbage collector.
 

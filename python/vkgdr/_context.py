@@ -13,6 +13,7 @@ from ._cuda import (
     CONVERTERS, CUDA_VERSION, DEINITIALIZED, INVALID_CONTEXT, NOT_READY, Handle, LogicError,
     also_named, cu, error,
 )
+from ._library import Unique
 
 __all__ = [
     "Context", "Device", "Event", "Stream", "get_driver_version", "get_version", "init",
@@ -243,7 +244,7 @@ CONVERTERS["C"] = lambda context: _convert_context(
     acquire_context() if context is None else context)
 
 
-class ContextDependent:
+class ContextDependent(Unique):
     """An object that belongs to the context in which it was made, and is freed with
     _FREE(handle). It has no context if it is not to be freed.
     """

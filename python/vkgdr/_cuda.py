@@ -10,7 +10,7 @@ import operator
 import os
 from typing import Any, Callable, Dict, Optional, Protocol, SupportsIndex, Tuple, TypeVar, Union
 
-from ._library import last_error, lib, structure, types
+from ._library import Unique, last_error, lib, structure, types
 
 __all__ = ["Error", "LaunchError", "LogicError", "MemoryError", "RuntimeError"]
 
@@ -312,7 +312,7 @@ class Address:
         return memoryview((ctypes.c_ubyte * uint(size, 63)).from_address(start)).cast("B")
 
 
-class Handle:
+class Handle(Unique):
     """An object of the driver that is not a stream. Objects with the same handle are equal.
     The letter stands for the class in the table of functions.
     """

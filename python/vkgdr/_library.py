@@ -82,6 +82,13 @@ def last_error() -> Optional[str]:
         _free(pointer)
 
 
+class Unique:
+    """An object of the driver or of the library: a copy would free it a second time."""
+
+    def __reduce__(self) -> Any:
+        raise RuntimeError(f"a {type(self).__name__} cannot be copied or pickled")
+
+
 class VkgdrError(RuntimeError):
     """An error of the library, with its reason."""
 

@@ -18,6 +18,7 @@ from ._cuda import (
     INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, Address, DevicePointer, MemoryError,
     also_named, cu, error, host_range, host_view, uint,
 )
+from ._library import Unique
 
 __all__ = [
     "AlignedHostAllocation", "DeviceAllocation", "DeviceMemoryPool", "HostAllocation",
@@ -501,7 +502,7 @@ def bitlog2(value: int) -> int:
     return max(uint(value).bit_length() - 1, 0)
 
 
-class _Pool:
+class _Pool(Unique):
     """Blocks of a context that are kept for later allocations. All methods are thread-safe.
 
     There is no lock: a garbage collection, which may begin anywhere and in any thread, gives

@@ -23,6 +23,10 @@ __all__ = [
     "compile", "compile_plain", "get_nvcc_version", "preprocess_source",
 ]
 
+
+def __dir__() -> List[str]:
+    return __all__
+
 #: The options of sources that are compiled without `options`.
 DEFAULT_NVCC_FLAGS: List[str] = os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").split()
 
@@ -148,6 +152,11 @@ def compile(  # noqa: A001 # PyCUDA's name
     driver is needed.
     """
     assert target in ("cubin", "ptx", "fatbin"), "the target is cubin, ptx or fatbin"
+    if not isinstance(source, str):
+        raise TypeError(f"the source is a str, not {type(source).__name__}")
+    for name, words in (("options", options), ("include_dirs", include_dirs)):
+        if isinstance(words, str):  # its letters would be words
+            raise TypeError(f"{name} is a list, such as {[words]}")
     if not no_extern_c:
         source = 'extern "C" {\n%s\n}\n' % source
     nvrtc = _nvrtc.load()

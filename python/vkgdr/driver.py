@@ -7,7 +7,7 @@ docs/from-pycuda.md. In addition, a pointer may be any object with
 or one with `__cuda_stream__`.
 """
 
-from typing import Any
+from typing import Any, List
 
 from . import _array, _constants, _context, _cuda, _curand, _memory, _module
 from ._array import *  # noqa: F403
@@ -26,6 +26,10 @@ __all__ += _cuda.__all__
 __all__ += _curand.__all__
 __all__ += _memory.__all__
 __all__ += _module.__all__
+
+
+def __dir__() -> List[str]:
+    return __all__
 
 #: Whether sources are compiled for a debugger.
 CUDA_DEBUGGING = False

@@ -31,10 +31,14 @@ from typing import (
     Any, Callable, ContextManager, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple)
 
 from ._cuda import stream_handle
-from ._library import VkgdrError, declare, failure, last_error, lib, structure
+from ._library import Unique, VkgdrError, declare, failure, last_error, lib, structure
 
 __all__ = [
     "Frame", "FrameBuffer", "FrameFormat", "FramePlane", "FrameServer", "FrameTensor", "Frames"]
+
+
+def __dir__() -> List[str]:
+    return __all__
 
 #: How long one call of the library waits. Python handles signals between two calls.
 _SLICE = 100_000_000
@@ -242,7 +246,7 @@ def _describe_tensor(shape: Sequence[int], dtype: Any) -> Any:
 # --- the client --------------------------------------------------------------------
 
 
-class _Picture:
+class _Picture(Unique):
     """A frame or a buffer of the library, which goes back when it and its arrays are gone.
 
     :param keeper: the connection or the server, which has to live as long
@@ -360,7 +364,7 @@ class _Connection:
         weakref.finalize(self, lib.vkgdr_frames_close, handle).atexit = False
 
 
-class Frames(ContextManager["Frames"], Iterator[Frame]):
+class Frames(Unique, ContextManager["Frames"], Iterator[Frame]):
     """The frames of a server, as an iterator that ends at EOS, or when any thread closes it.
     If several threads receive, each frame goes to one of them.
 
@@ -572,7 +576,7 @@ class FrameBuffer(_Picture):
             raise failure()
 
 
-class FrameServer(ContextManager["FrameServer"]):
+class FrameServer(Unique, ContextManager["FrameServer"]):
     """Gives frames to vkgdripcsrc, to Frames and to the clients of vkgdr/frames.h: pictures,
     or tensors.
 

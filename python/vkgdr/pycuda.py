@@ -4,7 +4,7 @@
 This is the only file of the package that needs PyCUDA.
 """
 
-from typing import Callable
+from typing import Callable, List
 
 try:
     from pycuda import driver as _driver
@@ -18,6 +18,10 @@ from . import RawMemory, Vkgdr, VkgdrError
 from ._library import lib
 
 __all__ = ["Memory"]
+
+
+def __dir__() -> List[str]:
+    return __all__
 
 
 class Memory(_driver.PointerHolderBase, RawMemory):

@@ -30,6 +30,10 @@ __all__ = [
     "mark_cuda_test", "parse_c_arg", "register_dtype",
 ]
 
+
+def __dir__() -> List[str]:
+    return __all__
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 

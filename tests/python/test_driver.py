@@ -6,11 +6,13 @@ scripts/test-pycuda runs PyCUDA's own tests.
 
 import concurrent.futures
 import contextlib
+import copy
 import gc
 import inspect
 import io
 import operator
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -163,8 +165,11 @@ class Face(unittest.TestCase):
         self.assertGreater(count, 350)
 
     def test_a_module_offers_only_what_it_lists(self) -> None:
-        """`import *` and completion show no module, no type of typing."""
+        """`import *` and completion show no module of others, no type of typing."""
         for module in (vkgdr, compiler, driver, frames, tools):
+            others = set(dir(module)).difference(module.__all__)
+            self.assertEqual({name for name in others if not os.path.exists(
+                os.path.join(os.path.dirname(vkgdr.__file__), name + ".py"))}, set())
             for name in module.__all__:
                 self.assertFalse(inspect.ismodule(getattr(module, name)), name)
                 self.assertNotIn("typing", str(getattr(module, name)), name)
@@ -377,6 +382,28 @@ class Memory(WithContext):
         driver.memcpy_atoh(back[0], array, 0)
         self.assertEqual(back[0].tolist(), matrix[1].tolist())
 
+
+    def test_what_is_freed_once_cannot_be_copied(self) -> None:
+        """Nor sent to another process: a copy would free the driver's object, too."""
+        owner = vkgdr.Vkgdr.open_current_context()
+        memory = vkgdr.RawMemory(owner, 16)
+        self.addCleanup(memory.free)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        server = vkgdr.FrameServer(os.path.join(folder.name, "s"), "GRAY8", 8, 8)
+        self.addCleanup(server.close)
+        for value in (
+            driver.mem_alloc(16), driver.pagelocked_empty(4, "f4").base, driver.Event(),
+            driver.managed_empty(4, "f4", mem_flags=driver.mem_attach_flags.GLOBAL).base,
+            driver.Stream(), driver.Context.get_current(), tools.DeviceMemoryPool(),
+            driver.matrix_to_array(np.ones((2, 2), "f4"), "C"), self.scale, owner, memory,
+            tools.DeviceMemoryPool().allocate(16), server, server.acquire(),
+        ):
+            for function in (copy.copy, copy.deepcopy, pickle.dumps):
+                with self.subTest(value=value, function=function):
+                    with self.assertRaisesRegex(RuntimeError, "cannot be copied"):
+                        function(value)
+        gc.collect()
 
     def test_dates(self) -> None:
         """NumPy gives no buffer of them."""
@@ -738,6 +765,12 @@ class Compiler(WithContext):
             compiler.SourceModule("\nbanana", no_extern_c=True)
         self.assertRegex(caught.exception.stderr or "", r"(?s)kernel.cu(:2:|\(2\)).*banana")
         self.assertIn("kernel.cu", caught.exception.command_line or ())
+
+    def test_words_that_are_no_list(self) -> None:
+        self.assert_raise(
+            (TypeError, r"options is a list, such as \['-O3'\]", compiler.compile, "", "nvcc", "-O3"),
+            (TypeError, "include_dirs is a list", lambda: compiler.compile("", include_dirs="/a")),
+            (TypeError, "the source is a str, not bytes", compiler.SourceModule, b""))
 
     def test_dynamic_module_says_what_it_lacks(self) -> None:
         folder = tempfile.TemporaryDirectory()
