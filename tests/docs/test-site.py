@@ -53,6 +53,19 @@ class Promises(unittest.TestCase):
         self.assertEqual(sorted(listed - cases), [], "no such test")
         self.assertEqual(sorted(cases - listed), [], "not in docs/testing.md")
 
+    def test_python(self):
+        """The programs and tests in Python that the page names exist."""
+        with open(os.path.join(ROOT, "docs", "testing.md"), encoding="utf-8") as file:
+            page = file.read()
+        for name in set(re.findall(r"`python-(\w+)`", page)):
+            path = os.path.join(ROOT, "tests", "python", f"test_{name}.py")
+            self.assertTrue(os.path.exists(path), f"python-{name}")
+        defined = set()
+        for path in glob.glob(os.path.join(ROOT, "tests", "*", "*.py")):
+            with open(path, encoding="utf-8") as file:
+                defined.update(re.findall(r"def (test_\w+)", file.read()))
+        self.assertEqual(sorted(set(re.findall(r"`(test_\w+)`", page)) - defined), [])
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
