@@ -262,8 +262,14 @@ LAX_PLAIN = [
 
 # What neither takes without the headers and the options that this project adds.
 WRONG_PLAIN = ["pow (2, 3)", "sqrt (2)", "fmax (1, 2)", "copysign (1.0f, 2)", "ldexp (1, 2)",
-               "M_PI"]
-TAKEN_PLAIN = ["pow (2.0f, 3)", "pow (2.0, 3)", "pow (2.0f, 3.0f)", "fmax (1.0f, 2)", "sqrt (2.0f)",
+               "M_PI", "max (1.0f, 0)", "min (2, 1.0)", "max (1ll, 2)", "min (1l, 2u)",
+               "min (1l, 2ll)", "atomicAdd ((long long *) 0, 1ll)", "atomicSub ((float *) 0, 1.0f)",
+               "atomicExch ((double *) 0, 1.0)", "atomicMax ((float *) 0, 1.0f)",
+               "atomicCAS ((long long *) 0, 1ll, 2ll)"]
+TAKEN_PLAIN = ["min (1u, 2)", "max (1.0f, 2.0)", "min (1ul, 2l)", "max (1ull, 2ll)",
+               "min ((short) 1, true)", "atomicAdd ((double *) 0, 1.0)",
+               "atomicMax ((long long *) 0, 1ll)", "atomicCAS ((unsigned short *) 0, 1, 2)",
+               "__umul64hi (1, 2)", "__vabsdiffu4 (1, 2)", "__dadd_ru (1.0, 2.0)", "__dp4a (1, 2, 3)", "pow (2.0f, 3)", "pow (2.0, 3)", "pow (2.0f, 3.0f)", "fmax (1.0f, 2)", "sqrt (2.0f)",
                "copysign (1.0f, 2.0)", "copysign (1.0, 2.0f)"]
 
 OPTIONS = """
@@ -497,12 +503,14 @@ class Softcuda(Nvcc):
                     self.assertFalse(nvrtc.compile("", [option], "PTX")[0])
 
     def test_overloads_are_those_of_nvidia(self) -> None:
-        for value in [*WRONG_PLAIN, *TAKEN_PLAIN]:
-            for nvrtc in filter(None, (nvidia(), softcuda())):
-                with self.subTest(value=value, software=nvrtc.is_software):
-                    image, log = nvrtc.compile(
-                        f"__device__ double f () {{ return {value}; }}", [], "PTX")
-                    self.assertEqual(bool(image), value in TAKEN_PLAIN, log)
+        values = [*WRONG_PLAIN, *TAKEN_PLAIN]
+        source = "".join(f"__device__ double f{number} () {{ return {value}; }}\n"
+                         for number, value in enumerate(values))
+        for nvrtc in filter(None, (nvidia(), softcuda())):
+            with self.subTest(software=nvrtc.is_software):
+                _, log = nvrtc.compile(source, ["--gpu-architecture=sm_90"], "PTX")
+                lines = re.findall(r"(?m)^kernel\.cu[:(](\d+)[:)].* error", log)
+                self.assertEqual({values[int(line) - 1] for line in lines}, set(WRONG_PLAIN), log)
 
     def test_values_of_other_overloads(self) -> None:
         """Where NVRTC has no function for the arguments, the result is that of double."""

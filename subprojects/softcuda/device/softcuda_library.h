@@ -86,6 +86,13 @@ public:
 };
 } // namespace std
 
+/* NVRTC has it without a header. */
+constexpr void *
+operator new (size_t, void *place) noexcept
+{
+  return place;
+}
+
 /* ---- mathematics: for double, and for float ----
  * Other arguments, such as an integer, are ambiguous, as in NVRTC. NVIDIA's
  * compiler lets constexpr functions call them, which PyCUDA does. */

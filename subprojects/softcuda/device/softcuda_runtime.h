@@ -222,7 +222,7 @@ __threadfence_system ()
 
 /* ---- atomics: all return the old value ---- */
 
-/* For types of 4 or 8 bytes, by comparing and swapping their bits. */
+/* For types of 2, 4 or 8 bytes, by comparing and swapping their bits. */
 template <typename T, typename F>
 static inline T
 softcuda_atomic (T *p, F change)
@@ -253,14 +253,12 @@ softcuda_atomic (T *p, F change)
     return name (p, v); \
   }
 #define SOFTCUDA_ATOMIC_INTEGER(type) \
-  SOFTCUDA_ATOMIC (atomicAdd, type, old + v) \
-  SOFTCUDA_ATOMIC (atomicSub, type, old - v) \
-  SOFTCUDA_ATOMIC (atomicExch, type, ((void) old, v)) \
   SOFTCUDA_ATOMIC (atomicMin, type, old < v ? old : v) \
   SOFTCUDA_ATOMIC (atomicMax, type, old > v ? old : v) \
   SOFTCUDA_ATOMIC (atomicAnd, type, old &v) \
   SOFTCUDA_ATOMIC (atomicOr, type, old | v) \
-  SOFTCUDA_ATOMIC (atomicXor, type, old ^ v) \
+  SOFTCUDA_ATOMIC (atomicXor, type, old ^ v)
+#define SOFTCUDA_ATOMIC_CAS(type) \
   static inline type atomicCAS (type *p, type compare, type v) \
   { \
     return softcuda_atomic (p, \
@@ -275,48 +273,59 @@ softcuda_atomic (T *p, F change)
     return atomicCAS (p, compare, v); \
   }
 
+/* CUDA has no others. */
 SOFTCUDA_ATOMIC_INTEGER (int)
 SOFTCUDA_ATOMIC_INTEGER (unsigned int)
 SOFTCUDA_ATOMIC_INTEGER (long long)
 SOFTCUDA_ATOMIC_INTEGER (unsigned long long)
+SOFTCUDA_ATOMIC (atomicAdd, int, old + v)
+SOFTCUDA_ATOMIC (atomicAdd, unsigned int, old + v)
+SOFTCUDA_ATOMIC (atomicAdd, unsigned long long, old + v)
+SOFTCUDA_ATOMIC (atomicAdd, float, old + v)
+SOFTCUDA_ATOMIC (atomicAdd, double, old + v)
+SOFTCUDA_ATOMIC (atomicSub, int, old - v)
+SOFTCUDA_ATOMIC (atomicSub, unsigned int, old - v)
+SOFTCUDA_ATOMIC (atomicExch, int, ((void) old, v))
+SOFTCUDA_ATOMIC (atomicExch, unsigned int, ((void) old, v))
+SOFTCUDA_ATOMIC (atomicExch, unsigned long long, ((void) old, v))
+SOFTCUDA_ATOMIC (atomicExch, float, ((void) old, v))
 SOFTCUDA_ATOMIC (atomicInc, unsigned int, old >= v ? 0 : old + 1)
 SOFTCUDA_ATOMIC (atomicDec, unsigned int, old == 0 || old > v ? v : old - 1)
-SOFTCUDA_ATOMIC (atomicAdd, float, old + v)
-SOFTCUDA_ATOMIC (atomicSub, float, old - v)
-SOFTCUDA_ATOMIC (atomicExch, float, ((void) old, v))
-SOFTCUDA_ATOMIC (atomicMin, float, fminf (old, v))
-SOFTCUDA_ATOMIC (atomicMax, float, fmaxf (old, v))
-SOFTCUDA_ATOMIC (atomicAdd, double, old + v)
-SOFTCUDA_ATOMIC (atomicExch, double, ((void) old, v))
+SOFTCUDA_ATOMIC_CAS (unsigned short)
+SOFTCUDA_ATOMIC_CAS (int)
+SOFTCUDA_ATOMIC_CAS (unsigned int)
+SOFTCUDA_ATOMIC_CAS (unsigned long long)
 
 #undef SOFTCUDA_ATOMIC
 #undef SOFTCUDA_ATOMIC_INTEGER
+#undef SOFTCUDA_ATOMIC_CAS
 
 /* ---- smallest and largest ---- */
 
-template <typename A, typename B>
-using softcuda_common =
-    softcuda_if<softcuda_is_number<A> && softcuda_is_number<B>,
-        decltype (true ? A () : B ())>;
+/* These types, and no other mixed ones: the rest is ambiguous, as in NVRTC. If
+ * one argument is a NaN, the result is the other one. */
+#define SOFTCUDA_LIMITS(T, A, B) \
+  static inline T min (A a, B b) \
+  { \
+    return (T) a != (T) a || (T) b < (T) a ? (T) b : (T) a; \
+  } \
+  static inline T max (A a, B b) \
+  { \
+    return (T) a != (T) a || (T) a < (T) b ? (T) b : (T) a; \
+  }
+#define SOFTCUDA_LIMITS_MIXED(A, B) \
+  SOFTCUDA_LIMITS (A, A, A) \
+  SOFTCUDA_LIMITS (B, B, B) \
+  SOFTCUDA_LIMITS (B, A, B) \
+  SOFTCUDA_LIMITS (B, B, A)
 
-/* If one argument is a NaN, the result is the other one. */
-template <typename A, typename B>
-static inline softcuda_common<A, B>
-min (A a, B b)
-{
-  using T = softcuda_common<A, B>;
+SOFTCUDA_LIMITS_MIXED (int, unsigned int)
+SOFTCUDA_LIMITS_MIXED (long, unsigned long)
+SOFTCUDA_LIMITS_MIXED (long long, unsigned long long)
+SOFTCUDA_LIMITS_MIXED (float, double)
 
-  return (T) a != (T) a || (T) b < (T) a ? (T) b : (T) a;
-}
-
-template <typename A, typename B>
-static inline softcuda_common<A, B>
-max (A a, B b)
-{
-  using T = softcuda_common<A, B>;
-
-  return (T) a != (T) a || (T) a < (T) b ? (T) b : (T) a;
-}
+#undef SOFTCUDA_LIMITS
+#undef SOFTCUDA_LIMITS_MIXED
 
 static inline unsigned int
 umin (unsigned int a, unsigned int b)
@@ -326,6 +335,30 @@ umin (unsigned int a, unsigned int b)
 
 static inline unsigned int
 umax (unsigned int a, unsigned int b)
+{
+  return max (a, b);
+}
+
+static inline long long
+llmin (long long a, long long b)
+{
+  return min (a, b);
+}
+
+static inline long long
+llmax (long long a, long long b)
+{
+  return max (a, b);
+}
+
+static inline unsigned long long
+ullmin (unsigned long long a, unsigned long long b)
+{
+  return min (a, b);
+}
+
+static inline unsigned long long
+ullmax (unsigned long long a, unsigned long long b)
 {
   return max (a, b);
 }
@@ -496,13 +529,6 @@ __urhadd (unsigned int a, unsigned int b)
   return (unsigned int) (((unsigned long long) a + b + 1) >> 1);
 }
 
-template <typename T>
-static inline T
-__ldg (const T *p)
-{
-  return *p;
-}
-
 /* ---- conversions: values out of range are clamped, NaN gives 0 ---- */
 
 template <typename To>
@@ -550,54 +576,6 @@ SOFTCUDA_CONVERT (double, double, unsigned long long, ull)
 
 #undef SOFTCUDA_CONVERT
 
-static inline float
-__int2float_rn (int v)
-{
-  return (float) v;
-}
-
-/* float has 24 bits, so the others are cut off. */
-static inline float
-__int2float_rz (int v)
-{
-  unsigned int size = v < 0 ? 0u - (unsigned int) v : (unsigned int) v;
-  int zeros = __clz ((int) size);
-
-  if (zeros < 8)
-    size &= ~0u << (8 - zeros);
-  return v < 0 ? -(float) size : (float) size;
-}
-
-static inline float
-__uint2float_rn (unsigned int v)
-{
-  return (float) v;
-}
-
-static inline float
-__ll2float_rn (long long v)
-{
-  return (float) v;
-}
-
-static inline float
-__ull2float_rn (unsigned long long v)
-{
-  return (float) v;
-}
-
-static inline double
-__int2double_rn (int v)
-{
-  return v;
-}
-
-static inline float
-__double2float_rn (double v)
-{
-  return (float) v;
-}
-
 /* ---- floating point ---- */
 
 /* Newer C libraries also have functions with these names. */
@@ -640,61 +618,6 @@ static inline float
 fdividef (float a, float b)
 {
   return a / b;
-}
-
-static inline float
-__fmaf_rn (float a, float b, float c)
-{
-  return fmaf (a, b, c);
-}
-
-static inline double
-__fma_rn (double a, double b, double c)
-{
-  return fma (a, b, c);
-}
-
-/* volatile, so that the compiler never makes a fused multiply-add of these. */
-static inline float
-__fmul_rn (float a, float b)
-{
-  volatile float r = a * b;
-
-  return r;
-}
-
-static inline float
-__fadd_rn (float a, float b)
-{
-  volatile float x = a;
-
-  return x + b;
-}
-
-static inline float
-__fsub_rn (float a, float b)
-{
-  volatile float x = a;
-
-  return x - b;
-}
-
-static inline float
-__fdiv_rn (float a, float b)
-{
-  return a / b;
-}
-
-static inline float
-__fsqrt_rn (float v)
-{
-  return sqrtf (v);
-}
-
-static inline float
-__frcp_rn (float v)
-{
-  return 1.0f / v;
 }
 
 static inline float
@@ -749,6 +672,7 @@ sincos (float v, float *sine, float *cosine)
 /* ---- more functions, time, warps and textures ---- */
 
 #include "softcuda_math.h"
+#include "softcuda_intrinsics.h"
 #include "softcuda_time.h"
 #include "softcuda_warp.h"
 #include "softcuda_texture.h"

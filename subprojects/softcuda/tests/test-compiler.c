@@ -200,7 +200,7 @@ TEST (mathematics)
   static const Expectation table[] = {
     { "rint (1e6 * rsqrtf (two * 8))", "250000" },
     { "__saturatef (two) + __saturatef (-two)", "1" },
-    { "fminf (two, 1.5f) + max (two, 1) + min (3, 2u)", "5.5" },
+    { "fminf (two, 1.5f) + max (two, 1.0f) + min (3, 2u)", "5.5" },
     { "__expf (0.0f) + __fmaf_rn (two, two, 1.0f)", "6" },
     { "__fdividef (two, 4.0f) + __powf (two, 3.0f)", "8.5" },
     { "fmaxf (nanf (\"\"), two) + max (nanf (\"\"), two)", "4" },
@@ -242,6 +242,70 @@ TEST (mathematics)
   };
 
   check_values ("__device__ volatile float two = 2;\n", table, 1);
+}
+
+TEST (intrinsics)
+{
+  static const Expectation table[] = {
+    { "__umul64hi (1ull << 63, 6) + __mul64hi (-1ll << 62, 8)", "1" },
+    { "__hadd (-3, 0) + __rhadd (-3, 0)", "-3" },
+    { "__funnelshift_l (0x80000000u, 1, 33)", "3" },
+    { "__funnelshift_lc (0x80000000u, 1, 40)", "0x80000000u" },
+    { "__funnelshift_r (2, 3, 1)", "0x80000001u" },
+    { "__funnelshift_rc (2, 3, 32)", "3" },
+    { "__dp4a (0x01ff0203, 0x02030405, 7)", "2 - 3 + 8 + 15 + 7" },
+    { "__dp4a (0x01ff0203u, 0x02030405u, 7u)", "2 + 765 + 8 + 15 + 7" },
+    { "__dp4a (make_char4 (1, -2, 3, 4), make_char4 (5, 6, 7, 8), 1)", "47" },
+    { "__dp2a_lo (0xffff0002u, 0x04030201u, 1u)", "1 + 2 + 2 * 65535u" },
+    { "__dp2a_hi (make_short2 (2, -1), make_char4 (1, 2, 3, 4), 1)", "3" },
+    { "__double2hiint (-2.0)", "(int) 0xc0000000" },
+    { "__double2loint (__hiloint2double (0x3ff00000, -5))", "-5" },
+    { "__vadd4 (0x01ff7f80u, 0x0101017fu)", "0x020080ffu" },
+    { "__vaddus4 (0x01ff7f80u, 0x0101017fu)", "0x02ff80ffu" },
+    { "__vaddss4 (0x01ff7f80u, 0x0101017fu)", "0x02007fffu" },
+    { "__vsub2 (0x00000005u, 0x00010007u)", "0xfffffffeu" },
+    { "__vsubus2 (0x00000005u, 0x00010003u)", "0x00000002u" },
+    { "__vsubss2 (0x80000005u, 0x00010003u)", "0x80000002u" },
+    { "__vabs4 (0x80ff017fu)", "0x8001017fu" },
+    { "__vabsss4 (0x80ff017fu)", "0x7f01017fu" },
+    { "__vneg2 (0x80000001u)", "0x8000ffffu" },
+    { "__vnegss2 (0x80000001u)", "0x7fffffffu" },
+    { "__vabsdiffu4 (0x00ff0510u, 0xff000a08u)", "0xffff0508u" },
+    { "__vabsdiffs2 (0xffff0003u, 0x00010001u)", "0x00020002u" },
+    { "__vavgu4 (0xff000102u, 0xff010203u)", "0xff010203u" },
+    { "__vavgs2 (0xfffe0001u, 0xffff0002u)", "0xfffe0002u" },
+    { "__vhaddu4 (0xff000102u, 0xff010205u)", "0xff000103u" },
+    { "__vmaxs4 (0x80017f00u, 0x00ff01ffu)", "0x00017f00u" },
+    { "__vminu2 (0xffff0001u, 0x00010002u)", "0x00010001u" },
+    { "__vcmpgts4 (0x0080ff7fu, 0xff7f017eu)", "0xff0000ffu" },
+    { "__vsetltu2 (0x00010005u, 0x00020005u)", "0x00010000u" },
+    { "__vsadu4 (0x01020304u, 0x00000005u) + __vsads2 (~0u, 1)", "10" },
+    { "({ int k = 7, n; __stcs (&n, __ldcg (&k)); n; })", "7" },
+    { "llmin (-1, 2) + ullmax (1, 2) + min (1l, 2ul)", "2" },
+    { "({ unsigned short s = 3; atomicCAS (&s, 3, 9); s; })", "9" },
+    { "({ int n = 1; *new (&n) int (5); })", "5" },
+    /* 2^-60 is less than half of the last bit of 1. */
+    { "__fadd_ru (1.0f, 0x1p-60f) == 1.0f + 0x1p-23f", "1" },
+    { "__fadd_rd (-1.0f, -0x1p-60f) == -1.0f - 0x1p-23f", "1" },
+    { "__fsub_rz (1.0f, 0x1p-60f) == 1.0f - 0x1p-24f", "1" },
+    { "__dadd_ru (1.0, 0x1p-60) == 1.0 + 0x1p-52", "1" },
+    { "__dadd_rn (1.0, 0x1p-60) + __dsub_rd (1.0, -0x1p-60)", "2" },
+    { "__fmul_ru (0x1p-100f, 0x1p-100f) == 0x1p-149f", "1" },
+    { "__fmul_rd (3e38f, 10.0f) == 0x1.fffffep127f", "1" },
+    { "isinf (__dmul_rn (1e308, 10.0)) + isinf (__dmul_rz (1e308, 10.0))",
+        "1" },
+    { "(__ddiv_ru (1.0, 3.0) - __ddiv_rd (1.0, 3.0)) * 0x1p54", "1" },
+    { "(__fdiv_ru (1.0f, 3.0f) - __frcp_rz (3.0f)) * 0x1p25", "1" },
+    { "(__dsqrt_ru (2.0) - __dsqrt_rd (2.0)) * 0x1p52", "1" },
+    { "(__fmaf_ru (two, two, 0x1p-60f) - 4.0f) * 0x1p21f", "1" },
+    { "__fma_rz (2.0, 2.0, -0x1p-100) == 4.0 - 0x1p-51", "1" },
+    { "__int2float_ru (16777217) - __int2float_rz (16777217)", "2" },
+    { "__ull2float_rd (~0ull) == 0x1.fffffep63", "1" },
+    { "__ll2double_ru (0x7fffffffffffffff) == 0x1p63", "1" },
+    { "__double2float_ru (1.0 + 0x1p-50) == 1.0f + 0x1p-23f", "1" },
+  };
+
+  check_values ("__device__ volatile float two = 2;\n", table, 2);
 }
 
 TEST (launch_is_checked)
