@@ -606,6 +606,7 @@ gst_vkgdr_blocks_close (GstVkgdrBlocks *self)
   GstVkgdrRemains *remains;
   GQueue retired;
 
+  gst_vkgdr_blocks_reap (self); /* so that no thread waits for these */
   g_mutex_lock (&self->lock);
   self->is_closed = TRUE;
   retired = self->retired;
