@@ -21,15 +21,20 @@ gst_vkgdr_ipc_src_set_invalid (GError **error, const gchar *what)
   return FALSE;
 }
 
-/* Returns the server's caps with @feature; NULL stands for system memory. */
+/* Returns the server's caps with @feature; NULL stands for system memory. Of
+ * the server's features, that of single fields stays: the others are memories,
+ * or metas that may not be sent. */
 static GstCaps *
 caps_in_memory (const GstCaps *caps, const gchar *feature)
 {
+  const GstCapsFeatures *theirs = gst_caps_get_features (caps, 0);
+  GstCapsFeatures *features = feature ? gst_caps_features_new (feature, NULL)
+                                      : gst_caps_features_new_empty ();
   GstCaps *result = gst_caps_copy (caps);
 
-  gst_caps_set_features_simple (
-      result, feature ? gst_caps_features_new (feature, NULL)
-                      : gst_caps_features_new_empty ());
+  if (gst_caps_features_contains (theirs, GST_CAPS_FEATURE_FORMAT_INTERLACED))
+    gst_caps_features_add (features, GST_CAPS_FEATURE_FORMAT_INTERLACED);
+  gst_caps_set_features_simple (result, features);
   return result;
 }
 

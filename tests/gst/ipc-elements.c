@@ -27,6 +27,16 @@ TEST_STEPS (caps,
     "caps video/x-raw,format=GRAY8,width=48,height=64,framerate=1000/1;"
     "push 5; get caps video/x-raw(memory:VkgdrMemory),width=48");
 
+#define FIELDS \
+  "format=GRAY8,width=64,height=96,framerate=1000/1,interlace-mode=alternate"
+
+/* The feature of single fields does not say what memory they have, and stays.
+ */
+TEST_STEPS (caps_of_fields,
+    "begin; push 0; pull 0; get caps;"
+    "caps video/x-raw(format:Interlaced)," FIELDS "; push 5; get caps "
+    "video/x-raw(memory:VkgdrMemory, format:Interlaced)," FIELDS);
+
 /* Frames of a program without GStreamer have the caps and the planes of their
  * format. */
 TEST (frames_of_a_program)
