@@ -31,9 +31,9 @@
  * caps, the segment, the tags and the next frame, or EOS. A flush drops the
  * frames that were not sent yet; the next frame has the flag DISCONT.
  *
- * The property `stats` has the fields `frames` (received), `frames-copied`,
- * `bytes-copied`, and `frames-sent` and `frames-lost` (of all clients
- * together), all uint64.
+ * The property `stats` has the fields of #GstBaseSink:stats, and `frames`
+ * (received), `frames-copied`, `bytes-copied`, and `frames-sent` and
+ * `frames-lost` (of all clients together), all uint64.
  *
  * The socket can be used by processes of the same user alone, unless
  * #GstVkgdrIpcSink:allowed-peers says otherwise. A client can read all memory
@@ -337,15 +337,16 @@ get_figures_locked (GstVkgdrIpcSink *self, vkgdr_server_figures *figures)
     figures->clients = 0;
 }
 
+/* The base class has a property of this name, whose fields stay. */
 static GstStructure *
 get_stats (GstVkgdrIpcSink *self)
 {
+  GstStructure *stats = gst_base_sink_get_stats (GST_BASE_SINK (self));
   vkgdr_server_figures figures;
-  GstStructure *stats;
 
   GST_OBJECT_LOCK (self);
   get_figures_locked (self, &figures);
-  stats = gst_structure_new ("stats", "frames", G_TYPE_UINT64, self->frames,
+  gst_structure_set (stats, "frames", G_TYPE_UINT64, self->frames,
       "frames-copied", G_TYPE_UINT64, self->frames_copied, "bytes-copied",
       G_TYPE_UINT64, self->bytes_copied, "frames-sent", G_TYPE_UINT64,
       figures.sent, "frames-lost", G_TYPE_UINT64, figures.lost, NULL);

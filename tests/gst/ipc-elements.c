@@ -27,6 +27,11 @@ TEST_STEPS (caps,
     "caps video/x-raw,format=GRAY8,width=48,height=64,framerate=1000/1;"
     "push 5; get caps video/x-raw(memory:VkgdrMemory),width=48");
 
+/* The figures of the base class are among those of the sink. */
+TEST_STEPS (stats,
+    "begin; push 1-3; pull 1-3;"
+    "is frames 3; is frames-sent 3; is rendered 3; is dropped 0");
+
 #define FIELDS \
   "format=GRAY8,width=64,height=96,framerate=1000/1,interlace-mode=alternate"
 
