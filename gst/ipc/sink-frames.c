@@ -245,6 +245,22 @@ handle_error (GstVkgdrIpcSink *self, gboolean is_described, GError *error)
   return flow;
 }
 
+/* An overlay is drawn by the last element, from a meta that cannot be
+ * serialised.
+ */
+static void
+warn_of_overlay (GstVkgdrIpcSink *self, GstBuffer *buffer)
+{
+  if (self->has_warned
+      || !gst_buffer_get_video_overlay_composition_meta (buffer))
+    return;
+  self->has_warned = TRUE;
+  GST_ELEMENT_WARNING (self, STREAM, FORMAT,
+      ("Overlays, such as a text over the picture, are not sent to other "
+       "processes: put the element that draws them before vkgdrupload."),
+      (NULL));
+}
+
 GstFlowReturn
 gst_vkgdr_ipc_sink_render (GstBaseSink *sink, GstBuffer *buffer)
 {
@@ -263,6 +279,7 @@ gst_vkgdr_ipc_sink_render (GstBaseSink *sink, GstBuffer *buffer)
   GST_OBJECT_LOCK (self);
   self->frames++;
   GST_OBJECT_UNLOCK (self);
+  warn_of_overlay (self, buffer);
   gst_vkgdr_ipc_sink_send_latency (self);
   return send_output (self, output);
 }

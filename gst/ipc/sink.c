@@ -272,6 +272,7 @@ start (GstVkgdrIpcSink *self)
   gst_video_info_init (&self->info);
   self->latency = 0;
   self->n_new = 0;
+  self->has_warned = FALSE;
   if (open_all (self, &error))
     return TRUE;
   GST_ELEMENT_ERROR (

@@ -54,6 +54,7 @@ struct _GstVkgdrIpcSink {
   GstVideoInfo info;    /* of the caps; empty if they are not raw video */
   GstClockTime latency; /* that was sent */
   guint n_new; /* frames in a row in memory that was not exported before */
+  gboolean has_warned; /* that overlays are not sent */
 
   /* Statistics, protected by the object lock. */
   guint64 frames;

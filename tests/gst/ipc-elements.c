@@ -411,6 +411,32 @@ TEST_LOOP (memories, 3)
       || (gst_buffer_n_memory (buffer) == 2 && test_ipc_is_whole (buffer)));
 }
 
+static GstPadProbeReturn
+add_overlay (GstPad *pad, GstPadProbeInfo *info, gpointer overlay)
+{
+  GstBuffer *buffer = gst_buffer_make_writable (info->data);
+
+  gst_buffer_add_video_overlay_composition_meta (buffer, overlay);
+  info->data = buffer;
+  return GST_PAD_PROBE_OK;
+}
+
+/* An overlay cannot be sent, which is said once. */
+TEST (overlays)
+{
+  g_autoptr (GstPad) pad = NULL;
+  g_autoptr (GstVideoOverlayComposition) overlay =
+      gst_video_overlay_composition_new (NULL);
+
+  test_ipc_run ("begin; push 0; pull 0");
+  pad = gst_element_get_static_pad (test_sink->element, "sink");
+  gst_pad_add_probe (
+      pad, GST_PAD_PROBE_TYPE_BUFFER, add_overlay, overlay, NULL);
+  test_ipc_run ("push 1-3; pull 1-3; warns");
+  test_assert_no_message (
+      GST_ELEMENT_BUS (test_sink->element), GST_MESSAGE_WARNING);
+}
+
 /* A frame that does not fit its caps is dropped with a warning, and the stream
  * goes on. */
 TEST (wrong_frames)
