@@ -277,14 +277,15 @@ TEST_FIXTURE (folder_setup, folder_teardown);
 TEST (playbin)
 {
   g_autofree gchar *path = g_build_filename (folder, "film.ogg", NULL);
+  g_autofree gchar *uri = g_filename_to_uri (path, NULL, NULL);
   g_autoptr (GstElement) film = test_launch (
       "videotestsrc num-buffers=10 ! video/x-raw,width=64,height=48 ! "
-      "theoraenc ! oggmux ! filesink location=%s",
+      "theoraenc ! oggmux ! filesink location=\"%s\"",
       path);
   g_autoptr (GstElement) player = test_launch (
-      "playbin uri=file://%s video-filter=\"vkgdrupload ! cudafilter "
+      "playbin uri=%s video-filter=\"vkgdrupload ! cudafilter "
       "kernel=invert ! vkgdrdownload\" video-sink=\"jpegenc ! fakesink\"",
-      path);
+      uri);
 
   test_play (film);
   test_play (player);

@@ -38,7 +38,7 @@ TEST (ptx_runs)
           sizeof (VkgdrFrame), sizeof (VkgdrFrame));
   g_autofree gchar *path = folder_write ("a.ptx", text);
   g_autoptr (GstElement) pipeline = test_launch (
-      SOURCE "vkgdrupload ! cudafilter location=%s ! fakesink", path);
+      SOURCE "vkgdrupload ! cudafilter location=\"%s\" ! fakesink", path);
 
   test_play (pipeline);
 }

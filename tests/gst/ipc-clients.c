@@ -40,9 +40,10 @@
 static int
 be_client (const gchar *path)
 {
-  g_autofree gchar *text = g_strdup_printf (
-      "vkgdripcsrc socket-path=%s ! appsink name=sink sync=false max-buffers=1",
-      path);
+  g_autofree gchar *text =
+      g_strdup_printf ("vkgdripcsrc socket-path=\"%s\" ! appsink name=sink "
+                       "sync=false max-buffers=1",
+          path);
   GstElement *pipeline = gst_parse_launch (text, NULL);
   GstAppSink *sink =
       GST_APP_SINK (gst_bin_get_by_name (GST_BIN (pipeline), "sink"));

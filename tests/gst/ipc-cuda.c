@@ -31,10 +31,10 @@ TEST (cuda_memory)
   test_nvcodec_load ();
   server = test_launch (CUDA_FRAMES
       " ! cudaupload ! video/x-raw(memory:CUDAMemory) ! vkgdripcsink name=ipc "
-      "socket-path=%s leaky=no wait-for-connection=true sync=false",
+      "socket-path=\"%s\" leaky=no wait-for-connection=true sync=false",
       test_ipc_path);
   client = test_launch (
-      "vkgdripcsrc socket-path=%s ! vkgdrdownload ! appsink name=sink",
+      "vkgdripcsrc socket-path=\"%s\" ! vkgdrdownload ! appsink name=sink",
       test_ipc_path);
   gst_element_set_state (server, GST_STATE_PLAYING);
   found = test_play_buffers (client);

@@ -514,7 +514,7 @@ TEST_LOOP (few_memories, G_N_ELEMENTS (new_memory) + 1)
   if (__i__ < (int) G_N_ELEMENTS (new_memory)) {
     pipeline = test_launch (
         "%s ! vkgdripcsink sync=false leaky=no wait-for-connection=true "
-        "socket-path=%s",
+        "socket-path=\"%s\"",
         new_memory[__i__], test_ipc_path);
     test_set_context (pipeline, test_context);
     gst_element_set_state (pipeline, GST_STATE_PLAYING);
@@ -634,7 +634,7 @@ TEST_LOOP (no_window, G_N_ELEMENTS (no_window_sources))
   g_autofree gchar *parts = NULL;
 
   TEST_NEEDS (test_is_software (), "the software device");
-  pipeline = test_launch ("%s ! vkgdripcsink socket-path=%s",
+  pipeline = test_launch ("%s ! vkgdripcsink socket-path=\"%s\"",
       no_window_sources[__i__], test_ipc_path);
   context = gst_vkgdr_context_describe (test_context);
   parts = g_strconcat (gst_structure_get_string (context, "window-reason"), "|",

@@ -144,10 +144,11 @@ TEST (one_pipeline)
 {
   g_autoptr (GstElement) pipeline = NULL;
 
-  pipeline = test_launch ("videotestsrc num-buffers=5 ! vkgdripcsink "
-                          "wait-for-connection=true socket-path=%s "
-                          "vkgdripcsrc socket-path=%s ! fakesink sync=false",
-      test_ipc_path, test_ipc_path);
+  pipeline =
+      test_launch ("videotestsrc num-buffers=5 ! vkgdripcsink "
+                   "wait-for-connection=true socket-path=\"%s\" "
+                   "vkgdripcsrc socket-path=\"%s\" ! fakesink sync=false",
+          test_ipc_path, test_ipc_path);
   test_play (pipeline);
 }
 
@@ -253,18 +254,18 @@ static const struct {
   enum { NOTHING, SILENT, SERVER, TEXT } present;
   const gchar *error;
 } paths[] = {
-  { "vkgdripcsrc socket-path=@ connection-timeout=1 ! fakesink", NOTHING,
+  { "vkgdripcsrc socket-path=\"@\" connection-timeout=1 ! fakesink", NOTHING,
       "no process serves|connection-timeout" },
-  { "vkgdripcsrc socket-path=@ connection-timeout=1 ! fakesink", SILENT,
+  { "vkgdripcsrc socket-path=\"@\" connection-timeout=1 ! fakesink", SILENT,
       "does not answer|connection-timeout" },
   { "videotestsrc ! vkgdripcsink", NOTHING, "path of a socket" },
   { "videotestsrc ! vkgdripcsink socket-path=/nowhere/at/all", NOTHING,
       "/nowhere/at/all" },
   { "videotestsrc ! vkgdripcsink socket-path=" LONG LONG, NOTHING,
       "path of a socket" },
-  { "videotestsrc ! vkgdripcsink socket-path=@", SERVER,
+  { "videotestsrc ! vkgdripcsink socket-path=\"@\"", SERVER,
       "another process listens" },
-  { "videotestsrc ! vkgdripcsink socket-path=@", TEXT, "is not a socket" },
+  { "videotestsrc ! vkgdripcsink socket-path=\"@\"", TEXT, "is not a socket" },
 };
 
 /* As of a process that is stopped: it accepts connections, and says nothing. */

@@ -28,8 +28,8 @@ static GThread *thread;
 static GstHarness *
 make (const gchar *element, const gchar *properties)
 {
-  g_autoptr (GstElement) made =
-      test_launch ("%s socket-path=%s %s", element, test_ipc_path, properties);
+  g_autoptr (GstElement) made = test_launch (
+      "%s socket-path=\"%s\" %s", element, test_ipc_path, properties);
   g_autoptr (GstBus) bus = test_add_bus (made);
   gboolean is_sink = g_str_has_prefix (element, "vkgdripcsink");
 

@@ -180,7 +180,7 @@ play (Session *session, const gchar *expected)
   vkgdr_server *server = vkgdr_server_new (&params);
   g_autoptr (GstBuffer) buffer = test_exportable_buffer_new (SIZE);
   g_autoptr (GstElement) client = test_launch (
-      "vkgdripcsrc socket-path=%s ! fakesink sync=true", test_ipc_path);
+      "vkgdripcsrc socket-path=\"%s\" ! fakesink sync=true", test_ipc_path);
   g_autoptr (GBytes) description = NULL;
   g_autoptr (GError) error = NULL;
   vkgdr_server_figures figures = { 0 };

@@ -74,7 +74,7 @@ GstElement *
 test_ipc_new_server (const gchar *source, const gchar *properties)
 {
   GstElement *pipeline = test_launch (
-      "%s ! " TEST_IPC_CAPS " ! vkgdripcsink name=ipc socket-path=%s %s",
+      "%s ! " TEST_IPC_CAPS " ! vkgdripcsink name=ipc socket-path=\"%s\" %s",
       source, test_ipc_path, properties);
 
   test_set_context (pipeline, test_context);

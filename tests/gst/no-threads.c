@@ -128,9 +128,9 @@ TEST_FIXTURE (test_ipc_setup, test_ipc_teardown);
 /* libvkgdr makes the threads of the server. */
 TEST_LOOP (ipc_sink, 2)
 {
-  g_autoptr (GstElement) pipeline =
-      test_launch ("videotestsrc num-buffers=20 ! vkgdripcsink socket-path=%s",
-          test_ipc_path);
+  g_autoptr (GstElement) pipeline = test_launch (
+      "videotestsrc num-buffers=20 ! vkgdripcsink socket-path=\"%s\"",
+      test_ipc_path);
 
   g_atomic_int_set (&n_until_refusal, __i__ + 1);
   test_assert_says (

@@ -426,12 +426,14 @@ TEST_LOOP (models, G_N_ELEMENTS (models))
   guint8 frame[4 * 20] = { 0 };
   guint n = models[__i__].n, i, c;
   g_autofree gchar *path = folder_write ("a.modelinfo", models[__i__].model);
-  gboolean is_model = g_str_has_prefix (models[__i__].model, "[");
+  g_autofree gchar *properties =
+      g_str_has_prefix (models[__i__].model, "[")
+          ? g_strdup_printf ("modelinfo=\"%s\"", path)
+          : g_strdup (models[__i__].model);
   g_autofree gchar *elements = g_strdup_printf (
-      "vkgdrupload ! vkgdrtensor %s%s ! capsfilter "
+      "vkgdrupload ! vkgdrtensor %s ! capsfilter "
       "caps=\"tensor/strided(memory:VkgdrMemory),%s\" ! vkgdrdownload",
-      is_model ? "modelinfo=" : "", is_model ? path : models[__i__].model,
-      models[__i__].caps);
+      properties, models[__i__].caps);
   g_autoptr (GstHarness) h = test_harness_parse (elements);
   g_autofree gfloat *got = NULL;
   GstBuffer *buffer;
@@ -477,7 +479,7 @@ TEST (bad_models)
     g_autofree gchar *path = folder_write ("a.modelinfo", bad_models[i].model);
     g_autofree gchar *pipeline = g_strdup_printf (
         "videotestsrc ! video/x-raw,format=RGB,width=6,height=4 ! "
-        "vkgdrupload ! vkgdrtensor modelinfo=%s ! fakesink",
+        "vkgdrupload ! vkgdrtensor modelinfo=\"%s\" ! fakesink",
         path);
 
     test_check_error (&(const TestError){ pipeline, bad_models[i].message });
