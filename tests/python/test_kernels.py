@@ -398,7 +398,9 @@ BOXES = (
 class Effects(KernelTestCase):
     def assert_planes(self, found: Picture, expected: Any, tolerance: int) -> None:
         for c, (plane, wanted) in enumerate(zip(found.planes, expected)):
-            np.testing.assert_allclose(plane, wanted, 0, tolerance, err_msg=f"component {c}")
+            # NumPy's own check, whose text is better, took a sixth of the test's time.
+            if not (abs(plane - wanted) <= tolerance).all():
+                np.testing.assert_allclose(plane, wanted, 0, tolerance, err_msg=f"component {c}")
 
     def assert_fields(
         self, found: Picture, p: Picture, effect: Effect, format: str, to_format: str
