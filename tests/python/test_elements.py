@@ -219,7 +219,8 @@ gi.require_versions({{"Gst": "1.0", "GstVkgdr": "1.0"}})
 from gi.repository import Gst, GstVkgdr
 
 def opened():
-    text = open("/proc/self/maps").read()
+    with open("/proc/self/maps") as file:
+        text = file.read()
     names = "libcuda.so", "libvulkan", "libnvrtc", "libnvidia", "libLLVM"
     return [name for name in names if name in text], os.listdir("/proc/self/fd")
 

@@ -3,8 +3,9 @@
 
 import os
 import re
+import shlex
 import tempfile
-import unittest
+import unittest.mock
 from typing import List
 
 import gst_support
@@ -20,7 +21,7 @@ HAS_ANALYTICS = "1.0" in gst_support.gi.Repository.get_default().enumerate_versi
 
 class Examples(unittest.TestCase):
     def run_example(self, command: str, is_good: bool = True) -> str:
-        name, *arguments = command.split()
+        name, *arguments = shlex.split(command)
         result = support.run_python(os.path.join(EXAMPLES, name), *arguments)
         self.assertEqual(result.returncode == 0, is_good, result.stdout)
         return result.stdout
@@ -64,8 +65,8 @@ class Examples(unittest.TestCase):
 
     def check_ball(self, command: str) -> List[str]:
         """Compares the position of the ball in each frame. Returns the names of pictures."""
-        with tempfile.TemporaryDirectory() as folder:
-            output = self.run_example(command.format(folder=folder) + " --frames 9")
+        with tempfile.TemporaryDirectory(suffix=" of pictures") as folder:
+            output = self.run_example(command.format(folder=shlex.quote(folder)) + " --frames 9")
             names = sorted(os.listdir(folder))
         self.assertIn("9 frames, by", output)
         boxes = [[int(number) for number in re.findall(r" (\d+)", line)]
@@ -97,7 +98,9 @@ class Examples(unittest.TestCase):
         self.assertEqual(names, [f"boxes-{i:03d}.png" for i in range(9)] if has_overlay else [])
 
     def test_camera_and_consumers(self) -> None:
-        output = self.run_example("camera_and_consumers.py --frames 20")
+        with tempfile.TemporaryDirectory(suffix=" of sockets") as folder, \
+                unittest.mock.patch.dict(os.environ, TMPDIR=folder):
+            output = self.run_example("camera_and_consumers.py --frames 20")
         # The processes write to one pipe, and may write between a line and its end.
         means = re.findall(r"consumer: 20 frames, mean (\d+\.\d\d)", output)
         self.assertEqual(len(means), 3, output)

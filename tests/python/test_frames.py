@@ -354,7 +354,10 @@ class FramesTest(support.TestCase):
                 [f"{n} {n * LUMA} {(n + 1) * CHROMA}" for n in range(3)])
 
     def test_example_in_c(self) -> None:
-        lines = self.run_client(os.environ["FRAMES_EXAMPLE"])
+        program = os.environ.get("FRAMES_EXAMPLE")
+        if program is None:
+            self.skipTest("FRAMES_EXAMPLE names no program; Meson sets it")
+        lines = self.run_client(program)
         self.assertEqual(lines, [str(n * LUMA + (n + 1) * CHROMA) for n in range(3)])
 
     @unittest.skipUnless(support.is_software(), "the memory of a GPU cannot be mapped")

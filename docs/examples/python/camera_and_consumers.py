@@ -29,9 +29,9 @@ from gi.repository import Gst, GstVkgdr  # noqa: E402
 
 CAMERA = (
     "videotestsrc is-live=true pattern=ball ! video/x-raw,format=RGBA,width=320,height=240,"
-    "framerate=60/1 ! vkgdripcsink name=ipc socket-path={path}"
+    'framerate=60/1 ! vkgdripcsink name=ipc socket-path="{path}"'
 )
-CONSUMER = "vkgdripcsrc socket-path={path} ! appsink name=sink sync=false max-buffers=1"
+CONSUMER = 'vkgdripcsrc socket-path="{path}" ! appsink name=sink sync=false max-buffers=1'
 CONSUMERS = 3
 
 

@@ -116,7 +116,7 @@ class MaskPipeline:
     def __init__(self, context: GstVkgdr.Context, folder: Optional[str]) -> None:
         end = "fakesink"
         if folder is not None:
-            end = f"videoconvert ! pngenc ! multifilesink location={folder}/mask-%03d.png"
+            end = f'videoconvert ! pngenc ! multifilesink location="{folder}/mask-%03d.png"'
         self.context = context
         self.pipeline = Gst.parse_launch(
             f"appsrc name=src format=time caps={MASK_CAPS},framerate=30/1 "
@@ -145,7 +145,7 @@ class MaskPipeline:
 def write_picture(path: str, pixels: bytes, format: str, width: int, height: int) -> None:
     pipeline = Gst.parse_launch(
         f"appsrc name=src caps=video/x-raw,format={format},width={width},height={height},"
-        f"framerate=0/1 ! videoconvert ! pngenc ! filesink location={path}"
+        f'framerate=0/1 ! videoconvert ! pngenc ! filesink location="{path}"'
     )
     pipeline.set_state(Gst.State.PLAYING)
     src = pipeline.get_by_name("src")

@@ -110,7 +110,7 @@ def detect(frames: int, network: Any, folder: Optional[str]) -> None:
     first = start(FIRST.format(source=SOURCE.format(frames=frames)), context)
     end = "fakesink name=end"
     if folder is not None:
-        end = f"{PICTURES} name=end location={folder}/boxes-%03d.png"
+        end = f'{PICTURES} name=end location="{folder}/boxes-%03d.png"'
     second = start(SECOND.format(end=end), context)
     src = second.get_by_name("src")
     second.get_by_name("end").get_static_pad("sink").add_probe(
