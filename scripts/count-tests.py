@@ -36,7 +36,8 @@ SLOWEST = 10
 # The lines that say which case failed and why: of libcheck, pytest and unittest, of GLib
 # and of sanitizers. A program without such a line has crashed: its last lines are shown.
 REASON = re.compile(r"^\S+:\d+:[FE]:|^(?:FAILED|ERROR) |^E  |^(?:FAIL|ERROR): |^[\w.]*Error\b"
-                    r"|-(?:ERROR|CRITICAL) \*\*|^\*\* \(|^(?:==\d+==)?ERROR|^SUMMARY: ")
+                    r"|^Fatal Python error|(?:-|: )(?:ERROR|CRITICAL) \*\*|^(?:==\d+==)?ERROR"
+                    r"|^SUMMARY: ")
 REASONS = 20
 LAST_LINES = 5
 
@@ -110,7 +111,9 @@ def show_slowest(tests):
 def show_failures(tests):
     print("What failed:", file=sys.stderr)
     for test in tests:
-        ending = ", without a summary" if has_passed(test) else ""
+        code = test.get("returncode") or 0
+        ending = (", without a summary" if has_passed(test)
+                  else f", signal {-code}" if code < 0 else "")
         print(f"  {short_name(test)}: {test['result']}{ending}", file=sys.stderr)
         lines = [line for line in output_of(test).splitlines() if line.strip()]
         reasons = list(dict.fromkeys(filter(REASON.search, lines)))[:REASONS]

@@ -50,6 +50,9 @@ LOGS = [
     # a failure after the summary
     ("12 passed, 2 failed, 0 skipped", "  b: TIMEOUT\n    Running suite(s): x\n    100%",
      ("a", "FAIL", PASSED), ("b", "TIMEOUT", PASSED)),
+    # a crash
+    ("0 passed, 1 failed, 0 skipped", "  a: FAIL, signal 11\n    Fatal Python error: Segmenta",
+     ("a", "FAIL", "Fatal Python error: Segmentation fault\n" + 9 * "  File\n", 0, 0, -11)),
 ]
 # The last line, words of the output, and programs: the output and the exit status.
 PROGRAMS = [
@@ -99,9 +102,9 @@ class Counts(unittest.TestCase):
         return run.stdout.splitlines()
 
     def count(self, line, words, *tests):
-        names = "name", "result", "stdout", "starttime", "duration"
+        names = "name", "result", "stdout", "starttime", "duration", "returncode"
         log = self.folder / "testlog.json"
-        log.write_text("".join(json.dumps(dict(zip(names, (*test, 0, 0)))) + "\n"
+        log.write_text("".join(json.dumps(dict(zip(names, (*test, 0, 0, 0)))) + "\n"
                                for test in tests), encoding="utf-8")
         return self.check(line, words, sys.executable, f"{ROOT}/scripts/count-tests.py", log)
 
