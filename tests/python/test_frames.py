@@ -17,7 +17,7 @@ import threading
 import time
 import unittest
 import zlib
-from typing import Any, Iterator, List, Tuple
+from typing import Any, Callable, Iterator, List, Tuple
 
 import support
 import numpy as np
@@ -223,8 +223,10 @@ class FramesTest(support.TestCase):
         gc.collect()
         self.assertEqual(server.format, format)
         self.assertEqual((frames.lost, frames.room, frames.receive(0)), (0, 0, None))
-        for function in (frames.fileno, lambda: np.asarray(plane), lambda: server.clients,
-                         server.acquire, server.end):
+        functions: List[Callable[[], object]] = [
+            frames.fileno, lambda: np.asarray(plane), lambda: server.clients, server.acquire,
+            server.end]
+        for function in functions:
             self.assertRaises(ValueError, function)
 
     def test_closed_by_another_thread(self) -> None:
@@ -235,7 +237,7 @@ class FramesTest(support.TestCase):
                 frames = vkgdr.Frames(self.path, reconnect=True)
                 if i == 20:
                     server.close()
-                received = thread.submit(list, frames)
+                received = thread.submit(lambda: list(frames))
                 time.sleep(i % 4 * 0.01)
                 frames.close()
                 self.assertEqual(received.result(30), [])
