@@ -35,9 +35,11 @@ SLOWEST = 10
 
 # The lines that say which case failed and why: of libcheck, pytest and unittest, of GLib
 # and of sanitizers. A program without such a line has crashed: its last lines are shown.
-REASON = re.compile(r"^\S+:\d+:[FE]:|^(?:FAILED|ERROR) |^E  |^(?:FAIL|ERROR): |^[\w.]*Error\b"
+REASON = re.compile(r"^\S+:\d+:[FE]:|^(?:FAILED|ERROR) (?!\()|^E  |^(?:FAIL|ERROR): "
                     r"|^Fatal Python error|(?:-|: )(?:ERROR|CRITICAL) \*\*|^(?:==\d+==)?ERROR"
                     r"|^SUMMARY: ")
+# unittest explains the difference in the next lines.
+PYTHON_ERROR = re.compile(r"^[\w.]*Error\b")
 REASONS = 20
 LAST_LINES = 5
 
@@ -108,6 +110,14 @@ def show_slowest(tests):
           file=sys.stderr)
 
 
+def find_reasons(lines):
+    for i, line in enumerate(lines):
+        if PYTHON_ERROR.search(line):
+            yield from lines[i:i + 3]
+        elif REASON.search(line):
+            yield line
+
+
 def show_failures(tests):
     print("What failed:", file=sys.stderr)
     for test in tests:
@@ -115,8 +125,8 @@ def show_failures(tests):
         ending = (", without a summary" if has_passed(test)
                   else f", signal {-code}" if code < 0 else "")
         print(f"  {short_name(test)}: {test['result']}{ending}", file=sys.stderr)
-        lines = [line for line in output_of(test).splitlines() if line.strip()]
-        reasons = list(dict.fromkeys(filter(REASON.search, lines)))[:REASONS]
+        lines = [line for line in output_of(test).splitlines() if line.strip("-= ")]
+        reasons = list(dict.fromkeys(find_reasons(lines)))[:REASONS]
         for line in reasons or lines[-LAST_LINES:]:
             print("    " + line, file=sys.stderr)
 

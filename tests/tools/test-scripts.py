@@ -33,9 +33,9 @@ LOGS = [
     ("4 passed, 3 failed, 1 skipped", "    E   assert 1 == 2\n    FAILED test_x.py::test_y",
      ("a", "FAIL", "    assert x == 2\nE   assert 1 == 2\nFAILED test_x.py::test_y - assert\n"
       "= 2 failed, 3 passed, 1 skipped, 1 xfailed, 1 error in 1.2s =\n")),
-    ("3 passed, 3 failed, 1 skipped", "    FAIL: test_y (x)\n    AssertionError: 1 != 2\n",
+    ("3 passed, 3 failed, 1 skipped", "    FAIL: test_y (x)\n    AssertionError: 1 != 2\n    [1]",
      ("a", "FAIL", "FAIL: test_y (x)\n----\nTraceback (most recent call last):\n"
-      "    self.assertEqual(1, 2)\nAssertionError: 1 != 2\nRan 7 tests in 1.0s\n\n"
+      "    self.assertEqual(1, 2)\nAssertionError: 1 != 2\n[1]\n\n---\nRan 7 tests in 1.0s\n\n"
       "FAILED (failures=1, errors=1, skipped=1, unexpected successes=1)\n")),
     ("1 passed, 0 failed, 0 skipped", "", ("a", "OK", "Ran 1 test in 1.0s\n\nOK\n")),
     ("10 passed, 0 failed, 2 skipped", "", ("a", "OK", PASSED), ("b", "OK", LESS)),
