@@ -392,6 +392,7 @@ class Memory(WithContext):
         self.addCleanup(folder.cleanup)
         server = vkgdr.FrameServer(os.path.join(folder.name, "s"), "GRAY8", 8, 8)
         self.addCleanup(server.close)
+        functions: Tuple[Any, ...] = (copy.copy, copy.deepcopy, pickle.dumps)
         for value in (
             driver.mem_alloc(16), driver.pagelocked_empty(4, "f4").base, driver.Event(),
             driver.managed_empty(4, "f4", mem_flags=driver.mem_attach_flags.GLOBAL).base,
@@ -399,7 +400,7 @@ class Memory(WithContext):
             driver.matrix_to_array(np.ones((2, 2), "f4"), "C"), self.scale, owner, memory,
             tools.DeviceMemoryPool().allocate(16), server, server.acquire(),
         ):
-            for function in (copy.copy, copy.deepcopy, pickle.dumps):
+            for function in functions:
                 with self.subTest(value=value, function=function):
                     with self.assertRaisesRegex(RuntimeError, "cannot be copied"):
                         function(value)
