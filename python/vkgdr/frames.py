@@ -23,12 +23,14 @@ All times are in nanoseconds.
 
 import ctypes
 import math
+import os
 import threading
 import time
 import types
 import weakref
 from typing import (
-    Any, Callable, ContextManager, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple)
+    Any, Callable, ContextManager, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple,
+    Union)
 
 from ._cuda import stream_handle
 from ._library import Unique, VkgdrError, declare, failure, last_error, lib, structure
@@ -45,6 +47,8 @@ _SLICE = 100_000_000
 
 #: Seconds between the first two attempts to connect, and between later ones.
 _FIRST_PAUSE, _LAST_PAUSE = 0.01, 1.0
+
+_Path = Union[str, "os.PathLike[str]"]
 
 _PEERS = {"user": 0, "group": 1, "all": 2}
 _REFUSED, _ERROR, _TIMEOUT, _FRAME, _EOS, _BYE = range(-2, 4)
@@ -92,6 +96,14 @@ declare("""
     vkgdr_frame_server_close - P""",
     U=ctypes.c_uint64, b=ctypes.POINTER(_Buffer), Info=ctypes.POINTER(_Info),
     Format=ctypes.POINTER(_Format))
+
+
+def _encode(path: _Path) -> bytes:
+    """The path of a socket, as the library takes it."""
+    encoded = os.fsencode(path)
+    if b"\0" in encoded:
+        raise ValueError("a path cannot have null bytes")
+    return encoded
 
 
 def _peers(name: str) -> int:
@@ -378,11 +390,11 @@ class Frames(Unique, ContextManager["Frames"], Iterator[Frame]):
       breaks
     """
 
-    def __init__(self, path: str, reconnect: Any = False, timeout: Optional[float] = 5.0,
+    def __init__(self, path: _Path, reconnect: Any = False, timeout: Optional[float] = 5.0,
                  allowed_peers: str = "user") -> None:
         if reconnect not in (False, True, "always"):
             raise ValueError(f"reconnect is False, True or 'always', not {reconnect!r}")
-        self._path = path
+        self._path = _encode(path)
         self._reconnect = reconnect
         self._peers = _peers(allowed_peers)
         self._connection: Optional[_Connection] = None
@@ -401,7 +413,7 @@ class Frames(Unique, ContextManager["Frames"], Iterator[Frame]):
         """Connects to the socket, and waits until the server has answered. Repeats what may
         succeed later.
         """
-        params = _ClientParams(self._path.encode(), 0, self._peers)
+        params = _ClientParams(self._path, 0, self._peers)
         while self._connection is None:
             handle = lib.vkgdr_frames_connect(ctypes.byref(params))
             if handle is None:
@@ -594,7 +606,7 @@ class FrameServer(Unique, ContextManager["FrameServer"]):
     """
 
     def __init__(
-        self, path: str, format: Optional[str] = None, width: int = 0, height: int = 0, *,
+        self, path: _Path, format: Optional[str] = None, width: int = 0, height: int = 0, *,
         fps: Tuple[int, int] = (0, 1), shape: Optional[Sequence[int]] = None,
         dtype: Any = "float32", device_memory: bool = False, device: int = 0, buffers: int = 8,
         max_buffers: int = 4, allowed_peers: str = "user",
@@ -603,7 +615,7 @@ class FrameServer(Unique, ContextManager["FrameServer"]):
             raise ValueError("frames are pictures or tensors: give a format or a shape")
         self._tensor = _describe_tensor(shape, dtype) if shape is not None else None
         params = _ServerParams(
-            path.encode(), _peers(allowed_peers), device, format.encode() if format else None,
+            _encode(path), _peers(allowed_peers), device, format.encode() if format else None,
             width, height, *fps, ctypes.addressof(self._tensor) if self._tensor else None,
             _DEVICE_MEMORY if device_memory else 0, buffers, max_buffers)
         self._device = device

@@ -7,6 +7,7 @@ import concurrent.futures
 import ctypes
 import gc
 import os
+import pathlib
 import signal
 import socket
 import struct
@@ -258,8 +259,17 @@ class FramesTest(support.TestCase):
         self.assert_raise(
             (vkgdr.VkgdrError, "no process serves", lambda: vkgdr.Frames(self.path, timeout=0.1)),
             (ValueError, "", lambda: vkgdr.Frames(self.path, allowed_peers="nobody")),
+            (ValueError, "null", lambda: vkgdr.Frames(self.path + "\0x")),
             (vkgdr.VkgdrError, "NV13", self.serve, "NV13"),
         )
+
+    def test_paths(self) -> None:
+        """Any path of a file is one of a socket."""
+        folder = pathlib.Path(self.path).parent
+        for path in folder / "socket", str(folder / "a \N{SNOWMAN}"), os.fsdecode(b"/tmp/\xff"):
+            with vkgdr.FrameServer(path, "GRAY8", 4, 4), vkgdr.Frames(path):
+                self.assertTrue(os.path.exists(path))
+            self.assertFalse(os.path.exists(path))
 
     def test_reconnect(self) -> None:
         server = self.serve("GRAY8")
