@@ -23,6 +23,7 @@ All times are in nanoseconds.
 
 import ctypes
 import math
+import operator
 import os
 import threading
 import time
@@ -32,7 +33,7 @@ from typing import (
     Any, Callable, ContextManager, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple,
     Union)
 
-from ._cuda import stream_handle
+from ._cuda import stream_handle, uint
 from ._library import Unique, VkgdrError, declare, failure, last_error, lib, structure
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
 
 def __dir__() -> List[str]:
     return __all__
+
 
 #: How long one call of the library waits. Python handles signals between two calls.
 _SLICE = 100_000_000
@@ -110,6 +112,16 @@ def _peers(name: str) -> int:
     if name not in _PEERS:
         raise ValueError(f"allowed_peers is 'user', 'group' or 'all', not {name!r}")
     return _PEERS[name]
+
+
+def _rate(fps: Tuple[int, int]) -> Tuple[int, int]:
+    try:
+        numerator, denominator = map(operator.index, fps)
+    except (TypeError, ValueError):
+        raise TypeError(f"fps is a pair of integers, such as (30, 1), not {fps!r}") from None
+    if numerator < 0 or denominator < 1:
+        raise ValueError(f"fps is not {numerator}/{denominator}: 0/1 is an unknown rate")
+    return uint(numerator, 31), uint(denominator, 31)
 
 
 def _slices(timeout: Optional[float]) -> Iterator[int]:
@@ -352,10 +364,11 @@ class Frame(_Picture, ContextManager["Frame"]):
         """
         if not self._finalizer.alive:
             return
+        queue = stream_handle(stream, True)
         handle = self._take()
         if stream is None:
             _release(handle, self._used)
-        elif not lib.vkgdr_frame_release_on_stream(handle, stream_handle(stream, True)):
+        elif not lib.vkgdr_frame_release_on_stream(handle, queue):
             raise failure()
 
     def __exit__(self, *exception: Any) -> None:
@@ -578,12 +591,13 @@ class FrameBuffer(_Picture):
         :param time: CLOCK_MONOTONIC in nanoseconds, by default now
         :param stream: see Frame.release()
         """
+        when = -1 if time is None else uint(time, 63)
+        handle = stream_handle(stream, True)
         server, buffer = self._keeper._live(), self._take()
-        when = -1 if time is None else time
         if stream is None and not self._used[0]:
             ok = lib.vkgdr_frame_server_send(server, buffer, when)
         else:
-            ok = lib.vkgdr_frame_server_send_on_stream(server, buffer, when, stream_handle(stream, True))
+            ok = lib.vkgdr_frame_server_send_on_stream(server, buffer, when, handle)
         if not ok:
             raise failure()
 
@@ -615,9 +629,10 @@ class FrameServer(Unique, ContextManager["FrameServer"]):
             raise ValueError("frames are pictures or tensors: give a format or a shape")
         self._tensor = _describe_tensor(shape, dtype) if shape is not None else None
         params = _ServerParams(
-            _encode(path), _peers(allowed_peers), device, format.encode() if format else None,
-            width, height, *fps, ctypes.addressof(self._tensor) if self._tensor else None,
-            _DEVICE_MEMORY if device_memory else 0, buffers, max_buffers)
+            _encode(path), _peers(allowed_peers), uint(device, 32, -1 << 31),
+            format.encode() if format else None, uint(width, 32), uint(height, 32), *_rate(fps),
+            ctypes.addressof(self._tensor) if self._tensor else None,
+            _DEVICE_MEMORY if device_memory else 0, uint(buffers, 32), uint(max_buffers, 32))
         self._device = device
         self._handle = lib.vkgdr_frame_server_open(ctypes.byref(params))
         if not self._handle:

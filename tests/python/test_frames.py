@@ -230,6 +230,30 @@ class FramesTest(support.TestCase):
         for function in functions:
             self.assertRaises(ValueError, function)
 
+    def test_wrong_arguments(self) -> None:
+        """They are refused by name, not cut off, and no frame is lost."""
+        def serve(width: Any = WIDTH, **options: Any) -> Any:
+            return lambda: vkgdr.FrameServer(self.path, "NV12", width, HEIGHT, **options)
+
+        self.assert_raise(
+            (OverflowError, str((1 << 32) + WIDTH), serve((1 << 32) + WIDTH)),
+            (OverflowError, "-4", serve(-4)), (OverflowError, "", serve(buffers=(1 << 32) + 2)),
+            (OverflowError, "", serve(device=1 << 32)), (TypeError, "integer", serve(8.0)),
+            (TypeError, r"fps is a pair of integers, such as \(30, 1\), not 30", serve(fps=30)),
+            (TypeError, "fps", serve(fps=(29.97, 1))), (ValueError, "fps", serve(fps=(30, 0))),
+            (TypeError, "", vkgdr.FrameServer, 7, "NV12", WIDTH, HEIGHT))
+        server, frames = self.connect()
+        buffer = server.acquire(1)
+        self.assert_raise((TypeError, "", buffer.send, "now"), (TypeError, "stream", buffer.send, 1, "s"),
+                          (OverflowError, "", buffer.send, -5))
+        buffer.send(7)
+        frame = frames.receive(10)
+        assert frame is not None
+        self.assertEqual(frame.timestamp, 7)
+        self.assert_raise((TypeError, "stream", frame.release, "s"))
+        frame.release()
+        self.assertEqual(frames.room, 4)
+
     def test_closed_by_another_thread(self) -> None:
         """A thread that waits for a frame, or for a server, gets the end."""
         server = self.serve("GRAY8")
@@ -266,7 +290,9 @@ class FramesTest(support.TestCase):
     def test_paths(self) -> None:
         """Any path of a file is one of a socket."""
         folder = pathlib.Path(self.path).parent
-        for path in folder / "socket", str(folder / "a \N{SNOWMAN}"), os.fsdecode(b"/tmp/\xff"):
+        paths: Tuple[Any, ...] = (
+            folder / "socket", str(folder / "a \N{SNOWMAN}"), os.fsdecode(b"/tmp/\xff"))
+        for path in paths:
             with vkgdr.FrameServer(path, "GRAY8", 4, 4), vkgdr.Frames(path):
                 self.assertTrue(os.path.exists(path))
             self.assertFalse(os.path.exists(path))
