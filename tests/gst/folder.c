@@ -14,7 +14,7 @@ gboolean folder_rewrites;
 void
 folder_setup (void)
 {
-  folder = g_dir_make_tmp ("vkgdr-test-XXXXXX", NULL);
+  folder = g_dir_make_tmp ("vkgdr test-XXXXXX", NULL);
   fail_unless (folder != NULL);
 }
 

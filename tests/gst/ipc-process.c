@@ -48,7 +48,7 @@ test_ipc_require_window (void)
 void
 test_ipc_setup (void)
 {
-  g_autofree gchar *folder = g_dir_make_tmp ("vkgdr-ipc-XXXXXX", NULL);
+  g_autofree gchar *folder = g_dir_make_tmp ("vkgdr ipc-XXXXXX", NULL);
 
   if (g_getenv ("VKGDR_DEBUG"))
     test_setup ();

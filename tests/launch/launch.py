@@ -133,7 +133,7 @@ class Case(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="vkgdr-launch-")
+        folder = tempfile.TemporaryDirectory(prefix="vkgdr launch ")
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 

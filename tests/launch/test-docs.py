@@ -10,6 +10,7 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -107,14 +108,15 @@ class Together(launch.Case):
     """The lines of a block run at the same time, until each sink has got a frame."""
 
     def adapt(self, command):
-        command = command.replace("/tmp/frames", self.path("socket"))
+        command = command.replace("/tmp/frames", shlex.quote(self.path("socket")))
         # The document uses two devices, but the machine for the test has one.
         command = command.replace("device=1", "device=0")
         for old, new in self.ports.items():
             command = re.sub(rf"\b{old}\b", new, command)
         for i in range(command.count("fakesink")):
             self.outputs.append(self.path(f"output-{len(self.outputs)}"))
-            command = command.replace("fakesink", f"filesink location={self.outputs[-1]}", 1)
+            output = shlex.quote(self.outputs[-1])
+            command = command.replace("fakesink", f"filesink location={output}", 1)
         return command.replace("gst-launch-1.0", "exec " + launch.LAUNCH + " -q", 1)
 
     def wait(self, condition, what):

@@ -13,6 +13,7 @@ and the plugin logs no NULL string.
 """
 
 import re
+import shlex
 import signal
 import subprocess
 
@@ -68,7 +69,7 @@ class Tracing(launch.Case):
     def test_pipelines(self):
         for name, pipeline in launch.PIPELINES.items():
             with self.subTest(name):
-                pipeline += " ! filesink location=" + self.path("out")
+                pipeline += " ! filesink location=" + shlex.quote(self.path("out"))
                 self.check(pipeline)
                 self.assertNotIn(b" ERROR ", self.read("log"))
                 plain = self.read("out")

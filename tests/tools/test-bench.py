@@ -12,6 +12,7 @@ import json
 import math
 import os
 import pathlib
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -40,12 +41,13 @@ def run(*command, stdout=subprocess.PIPE, **environment):
 
 class Case(unittest.TestCase):
     def setUp(self):
-        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.folder = pathlib.Path(self.enterContext(
+            tempfile.TemporaryDirectory(prefix="vkgdr bench ")))
 
     def measure(self, *args, **environment):
         """Returns the results, which are also in a file, and the tables."""
         save = self.folder / "save.json"
-        ended = run(BENCH, *args, *QUICK, "--save", save, **environment)
+        ended = run(BENCH, *args, *QUICK, "--save", save, TMPDIR=self.folder, **environment)
         self.assertEqual(ended.returncode, 0, ended.stderr)
         # Progress is for terminals.
         self.assertNotRegex(ended.stderr, "CRITICAL|WARNING|\r")
@@ -167,7 +169,7 @@ class Case(unittest.TestCase):
             read line""", encoding="utf-8")
         helper.chmod(0o755)
         ended = run(BENCH, "compare", "crash", "works", "--json", "--repeat", "1",
-                    VKGDR_BENCH_HELPER=str(helper))
+                    VKGDR_BENCH_HELPER=shlex.quote(str(helper)))
         crashed, works = json.loads(ended.stdout)["pipelines"][0]["variants"]
         self.assertIn("ended with status -9", crashed["error"])
         self.assertEqual(works["median"], 3)

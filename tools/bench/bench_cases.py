@@ -145,9 +145,9 @@ TENSOR = (" ! vkgdrtensor name=timed width={tensor_size} height={tensor_size} ty
 # pipeline of the other processes, or a path: then they are clients without
 # GStreamer, in C or in Python.
 CONSUMER = " CONSUMER "
-IPC_SINK = (" ! vkgdripcsink name=sent socket-path=IPC_PATH sync=false leaky=no max-buffers=8"
+IPC_SINK = (" ! vkgdripcsink name=sent socket-path=\"IPC_PATH\" sync=false leaky=no max-buffers=8"
             " wait-for-connection=true")
-IPC_SRC = CONSUMER + "vkgdripcsrc name=received socket-path=IPC_PATH connection-timeout=30"
+IPC_SRC = CONSUMER + "vkgdripcsrc name=received socket-path=\"IPC_PATH\" connection-timeout=30"
 
 
 def ipc(name, label, tail):
@@ -157,8 +157,8 @@ def ipc(name, label, tail):
 def cuda_ipc(mode):
     return theirs(
         f"cudaupload ! cudaipcsink ! cudaipcsrc, {mode}",
-        f" ! cudaipcsink name=sent address=IPC_PATH sync=false ipc-mode={mode}{CONSUMER}"
-        f"cudaipcsrc name=received address=IPC_PATH connection-timeout=30{SINK}",
+        f" ! cudaipcsink name=sent address=\"IPC_PATH\" sync=false ipc-mode={mode}{CONSUMER}"
+        f"cudaipcsrc name=received address=\"IPC_PATH\" connection-timeout=30{SINK}",
         f"cudaipcsink-{mode}", "ipc:rate")
 
 

@@ -32,20 +32,20 @@ ENCODE_H264 = f"x264enc speed-preset=superfast key-int-max=30 ! {H264}"
 
 
 def files(caps):
-    return (f"multifilesrc location=FILES/%05d start-index=0 stop-index={N_FILES - 1} loop=true"
+    return (f"multifilesrc location=\"FILES/%05d\" start-index=0 stop-index={N_FILES - 1} loop=true"
             f" caps=\"{caps}\"")
 
 
 def decoder(name, encoder, caps, parser=""):
     """@encoder writes what the decoder @name reads."""
     return Source(name, name, f"{files(caps)}{parser} ! {name}",
-                  f"{PICTURE} ! {encoder} ! multifilesink location=FILES/%05d")
+                  f"{PICTURE} ! {encoder} ! multifilesink location=\"FILES/%05d\"")
 
 
 def from_process(name, sink):
     """Frames of another process, which writes them into memory that both have."""
-    return Source(name, name, f"{name} socket-path=SOCKET ! RAW_CAPS",
-                  feeder=f"{SAME} ! {sink} socket-path=SOCKET sync=false")
+    return Source(name, name, f"{name} socket-path=\"SOCKET\" ! RAW_CAPS",
+                  feeder=f"{SAME} ! {sink} socket-path=\"SOCKET\" sync=false")
 
 
 SOURCES = [
@@ -63,11 +63,11 @@ SOURCES = [
     decoder("jpegdec", "jpegenc", "image/jpeg,SIZE"),
     Source("appsrc", "appsrc", "appsrc name=fed format=time caps=\"RAW_CAPS\""),
     Source("multifilesrc", "multifilesrc", files("RAW_CAPS"),
-           f"{PICTURE} ! multifilesink location=FILES/%05d"),
+           f"{PICTURE} ! multifilesink location=\"FILES/%05d\""),
     Source("rawvideoparse", "multifilesrc ! rawvideoparse",
-           "multifilesrc location=FILES/%05d start-index=0"
+           "multifilesrc location=\"FILES/%05d\" start-index=0"
            f" stop-index={N_FILES - 1} loop=true ! rawvideoparse format=i420"
-           " width={width} height={height}", f"{PICTURE} ! multifilesink location=FILES/%05d"),
+           " width={width} height={height}", f"{PICTURE} ! multifilesink location=\"FILES/%05d\""),
     Source("rtpvrawdepay", "rtpvrawpay ! queue ! rtpvrawdepay",
            f"{SAME} ! rtpvrawpay mtu=9000 ! queue ! rtpvrawdepay"),
     from_process("shmsrc", "shmsink wait-for-connection=true shm-size=268435456"),
