@@ -26,6 +26,11 @@ class _Finder(MetaPathFinder, Loader):
                   target: Any = None) -> Optional[ModuleSpec]:
         is_found = fullname in _MODULES or (
             fullname == "pycuda" and PathFinder.find_spec(fullname) is None)
+        package = getattr(sys.modules.get("pycuda"), "__name__", "")
+        if fullname.startswith("pycuda.") and package == "vkgdr" and not is_found:
+            raise ModuleNotFoundError(
+                f"{fullname} is a module of PyCUDA in Python, and PyCUDA's files were not found: "
+                "install PyCUDA, or put the folder of its source on PYTHONPATH", name=fullname)
         return ModuleSpec(fullname, self) if is_found else None
 
     def exec_module(self, module: ModuleType) -> None:
