@@ -9,6 +9,7 @@
 
 #include "gstvkgdrlayout.h"
 #include "gstvkgdrtransfer.h"
+#include "gstvkgdrtransfercaps.h"
 #include "tensor/batch.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_transfer_debug);
@@ -35,157 +36,22 @@ G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstVkgdrTransfer, gst_vkgdr_transfer,
 
 /* --- caps ---------------------------------------------------------------- */
 
-static gboolean
-is_ours (const GstCapsFeatures *features)
-{
-  return gst_caps_features_contains (
-      features, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY);
-}
-
-static gboolean
-is_cuda (const GstCapsFeatures *features)
-{
-  return gst_caps_features_contains (
-             features, GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA)
-         && gst_vkgdr_cuda_is_available ();
-}
-
-/* Features that name no memory, such as `format:Interlaced` alone, mean system
- * memory, too. */
-static gboolean
-is_system (const GstCapsFeatures *features)
-{
-  guint i;
-
-  for (i = 0; i < gst_caps_features_get_size (features); i++) {
-    const gchar *name = gst_caps_features_get_nth (features, i);
-
-    if (g_str_has_prefix (name, "memory:")
-        && g_strcmp0 (name, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY) != 0)
-      return FALSE;
-  }
-  return TRUE;
-}
-
-/* Whether the memory is system memory with any other features, VkgdrMemory, or
- * GstCudaMemory. */
-static gboolean
-is_known (const GstCapsFeatures *features)
-{
-  return is_ours (features) || is_cuda (features) || is_system (features);
-}
-
-/* Appends the structure in system memory with @features (transfer full), which
- * name no memory. Elements name system memory in addition to `meta:…`, but not
- * in addition to `format:Interlaced`. For GStreamer, caps with and without
- * `memory:SystemMemory` then differ, so both are appended. */
-static void
-append_with_system_memory (
-    GstCaps *caps, const GstStructure *structure, GstCapsFeatures *features)
-{
-  GstCapsFeatures *named = NULL;
-  gboolean is_interlaced =
-      gst_caps_features_contains (features, GST_CAPS_FEATURE_FORMAT_INTERLACED);
-
-  if (gst_caps_features_get_size (features) > 0) {
-    named = gst_caps_features_copy (features);
-    gst_caps_features_add (named, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
-  }
-  if (named && !is_interlaced)
-    gst_caps_append_structure_full (
-        caps, gst_structure_copy (structure), g_steal_pointer (&named));
-  gst_caps_append_structure_full (
-      caps, gst_structure_copy (structure), features);
-  if (named)
-    gst_caps_append_structure_full (
-        caps, gst_structure_copy (structure), named);
-}
-
-/* Appends the structure with the feature of another memory; NULL is system
- * memory. Other features, such as `meta:…`, stay. Only raw video can be in CUDA
- * memory. */
-static void
-append_with_memory (GstCaps *caps, const GstStructure *structure,
-    const GstCapsFeatures *features, const gchar *memory)
-{
-  GstCapsFeatures *copy;
-
-  if (g_strcmp0 (memory, GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA) == 0
-      && (!gst_structure_has_name (structure, "video/x-raw")
-          || !gst_vkgdr_cuda_is_available ()))
-    return;
-  copy = gst_caps_features_copy (features);
-  gst_caps_features_remove (copy, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
-  gst_caps_features_remove (copy, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY);
-  gst_caps_features_remove (copy, GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA);
-  if (!memory) {
-    append_with_system_memory (caps, structure, copy);
-    return;
-  }
-  gst_caps_features_add (copy, memory);
-  gst_caps_append_structure_full (caps, gst_structure_copy (structure), copy);
-}
-
-/* Appends all outputs of an input, or all inputs of an output, in the order of
- * preference. */
-static void
-append_others (GstCaps *caps, const GstStructure *structure,
-    const GstCapsFeatures *features, GstPadDirection direction,
-    gboolean to_device)
-{
-  static const gchar *ours = GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY;
-  static const gchar *cuda = GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA;
-
-  if (direction == GST_PAD_SRC) {
-    append_with_memory (caps, structure, features, to_device ? NULL : ours);
-    append_with_memory (caps, structure, features, to_device ? ours : NULL);
-    append_with_memory (caps, structure, features, cuda);
-  } else if (to_device) {
-    append_with_memory (caps, structure, features, ours);
-    append_with_memory (caps, structure, features, cuda);
-  } else {
-    append_with_memory (caps, structure, features, NULL);
-  }
-}
-
 static GstCaps *
 gst_vkgdr_transfer_transform_caps (GstBaseTransform *trans,
     GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  gboolean to_device = GST_VKGDR_TRANSFER_GET_CLASS (trans)->to_device;
-  GstCaps *result, *tmp;
-  guint i;
+  GstCaps *all, *result;
 
   if (gst_caps_is_any (caps))
     return filter ? gst_caps_ref (filter) : gst_caps_new_any ();
-
-  result = gst_caps_new_empty ();
-  for (i = 0; i < gst_caps_get_size (caps); i++) {
-    const GstStructure *structure = gst_caps_get_structure (caps, i);
-    const GstCapsFeatures *features = gst_caps_get_features (caps, i);
-
-    if (gst_caps_features_is_any (features)) {
-      append_others (result, structure, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY,
-          direction, to_device);
-      continue;
-    }
-    if (!is_known (features))
-      continue;
-    if (direction == GST_PAD_SRC
-        && (is_ours (features) || is_cuda (features)) != to_device)
-      continue; /* not a possible output */
-    append_others (result, structure, features, direction, to_device);
-  }
-  /* gst_caps_simplify () would make lists of a value and a range, which
-   * GStreamer does not recognise as subsets of that range. */
-  result = gst_caps_merge (gst_caps_new_empty (), result);
+  all = gst_vkgdr_transfer_caps_get_others (
+      caps, direction, GST_VKGDR_TRANSFER_GET_CLASS (trans)->to_device);
+  if (!filter)
+    return all;
   /* The order of preference is that of the neighbour, whose caps these are. The
    * base class puts it first itself if the memory stays the same. */
-  if (filter) {
-    tmp = gst_caps_intersect_full (result, filter, GST_CAPS_INTERSECT_FIRST);
-    gst_caps_unref (result);
-    result = tmp;
-  }
+  result = gst_caps_intersect_full (all, filter, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref (all);
   return result;
 }
 
@@ -196,7 +62,7 @@ gst_vkgdr_transfer_set_caps (
   GstVkgdrTransferPrivate *priv =
       gst_vkgdr_transfer_get_instance_private (GST_VKGDR_TRANSFER (trans));
 
-  if (!is_known (gst_caps_get_features (in_caps, 0))) {
+  if (!gst_vkgdr_transfer_caps_is_known (gst_caps_get_features (in_caps, 0))) {
     GST_ELEMENT_ERROR (trans, STREAM, WRONG_TYPE,
         ("Only system memory and " GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY
          " are accepted, and " GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA
@@ -205,29 +71,33 @@ gst_vkgdr_transfer_set_caps (
         ("%" GST_PTR_FORMAT, in_caps));
     return FALSE;
   }
-  priv->to_cuda = is_cuda (gst_caps_get_features (out_caps, 0));
+  priv->to_cuda =
+      gst_vkgdr_transfer_caps_is_cuda (gst_caps_get_features (out_caps, 0));
   priv->is_video = gst_vkgdr_caps_get_video_info (in_caps, &priv->info);
   return TRUE;
 }
 
-/* Whether downstream accepts the caps with the memory of the input. */
+/* Whether downstream accepts the output @refused in another memory. */
 static gboolean
-accepts_input (GstBaseTransform *trans, GstCaps *caps)
+accepts_other_memory (GstBaseTransform *trans, GstCaps *refused)
 {
-  GstCaps *accepted = gst_pad_peer_query_caps (trans->srcpad, caps);
+  GstCaps *inputs =
+      gst_vkgdr_transfer_transform_caps (trans, GST_PAD_SRC, refused, NULL);
+  GstCaps *accepted = gst_pad_peer_query_caps (trans->srcpad, inputs);
   gboolean accepts = !gst_caps_is_empty (accepted);
 
   gst_caps_unref (accepted);
+  gst_caps_unref (inputs);
   return accepts;
 }
 
-/* Returns what the user can do if downstream refuses @caps. */
+/* Returns what the user can do if downstream refuses the output @refused. */
 static const gchar *
-get_remedy (GstBaseTransform *trans, GstCaps *caps)
+get_remedy (GstBaseTransform *trans, GstCaps *refused)
 {
-  const GstStructure *structure = gst_caps_get_structure (caps, 0);
+  const GstStructure *structure = gst_caps_get_structure (refused, 0);
 
-  if (accepts_input (trans, caps))
+  if (accepts_other_memory (trans, refused))
     return GST_VKGDR_TRANSFER_GET_CLASS (trans)->to_device
                ? "does not accept GPU memory: put vkgdrdownload before it"
                : "accepts GPU memory only: remove this element, or put "
@@ -281,7 +151,7 @@ explain_refused_caps (GstBaseTransform *trans, GstCaps *caps)
   text = gst_caps_to_string (caps);
   gst_vkgdr_base_transform_post_error (GST_VKGDR_BASE_TRANSFORM (trans),
       g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE,
-          "The next element %s. The caps are %s.", get_remedy (trans, caps),
+          "The next element %s. The caps are %s.", get_remedy (trans, refused),
           text));
   g_free (text);
   gst_caps_unref (refused);

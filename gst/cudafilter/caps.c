@@ -9,6 +9,7 @@
 #include <gst/vkgdr/vkgdr.h>
 
 #include "cudafilter/caps.h"
+#include "gstvkgdrfeatures.h"
 
 gboolean
 gst_cuda_caps_is_on_device (
@@ -112,6 +113,23 @@ keep_structure (const GstCudaRules *rules, const GstStructure *structure,
   return rules->takes_others ? gst_structure_copy (structure) : NULL;
 }
 
+/* Adds @structure (transfer full) in VkgdrMemory, with any other features. */
+static GstCaps *
+merge_any (GstCaps *caps, GstStructure *structure)
+{
+  static const gchar *const more[] = { NULL, GST_VKGDR_MORE_FEATURES };
+  guint i, n = gst_structure_has_name (structure, "video/x-raw")
+                   ? G_N_ELEMENTS (more)
+                   : 1;
+
+  for (i = 0; i < n; i++)
+    caps = gst_caps_merge_structure_full (caps, gst_structure_copy (structure),
+        gst_caps_features_new (
+            GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, more[i], NULL));
+  gst_structure_free (structure);
+  return caps;
+}
+
 GstCaps *
 gst_cuda_caps_keep (const GstCudaRules *rules, const GstCaps *caps)
 {
@@ -123,12 +141,13 @@ gst_cuda_caps_keep (const GstCudaRules *rules, const GstCaps *caps)
     GstStructure *structure =
         keep_structure (rules, gst_caps_get_structure (caps, i), features);
 
-    if (structure)
-      result = gst_caps_merge_structure_full (result, structure,
-          gst_caps_features_is_any (features)
-              ? gst_caps_features_new (
-                  GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, NULL)
-              : gst_caps_features_copy (features));
+    if (!structure)
+      continue;
+    if (gst_caps_features_is_any (features))
+      result = merge_any (result, structure);
+    else
+      result = gst_caps_merge_structure_full (
+          result, structure, gst_caps_features_copy (features));
   }
   return result;
 }
@@ -186,9 +205,7 @@ make_anything (const GstCudaRules *rules)
     return gst_caps_new_any ();
   caps = gst_caps_new_empty ();
   if (rules->takes_video)
-    caps = gst_caps_merge_structure_full (caps,
-        gst_structure_copy (get_readable ()),
-        gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, NULL));
+    caps = merge_any (caps, gst_structure_copy (get_readable ()));
   gst_caps_take (&caps, gst_vkgdr_caps_in_either_memory (caps));
   return caps;
 }

@@ -36,18 +36,10 @@ DIFFERENCES = [
     Row("dvdspu", "around filter",
         "It draws into system memory alone. In other memory it attaches its picture, unless the "
         "allocation query has an answer without GstVideoOverlayCompositionMeta. cudafilter "
-        "gives the answer of the sink, and appsink and fakesink do not offer it.", "1.26 1.28"),
+        "gives the answer of the sink, and appsink and fakesink do not offer it.", "1.28"),
     Row("textoverlay timeoverlay qroverlay overlaycomposition", "around",
         "In memory that is not the system's it attaches its text or picture as a "
         "GstVideoOverlayCompositionMeta, which the caps say, and does not draw it."),
-    Row("dvbsuboverlay", "after filter",
-        "It attaches its picture, unless the allocation query has an answer without "
-        "GstVideoOverlayCompositionMeta. cudafilter gives the answer of the sink, and appsink and "
-        "fakesink do not offer it. So it draws."),
-    Row("assrender", "video test source, after filter",
-        "Its caps ask for any format if it may attach its picture. Then it finds, as "
-        "dvbsuboverlay, that it has to draw, which it cannot do in the format that "
-        "videotestsrc has chosen."),
     Row("objectdetectionoverlay segmentationoverlay", "video appsrc, before",
         "It refuses the frames of an appsrc, and takes those of vkgdrdownload.", "1.26 1.28"),
     Row("avdec_amv", "after",
