@@ -215,6 +215,15 @@ explain_downstream (
   }
   text = g_string_new (NULL);
   downstream = get_neighbour (pad, "downstream");
+  if (gst_caps_is_empty (all)) {
+    g_string_printf (text,
+        "%s accepts nothing, because it can give the elements behind it "
+        "nothing that they accept",
+        downstream);
+    g_free (downstream);
+    gst_caps_unref (all);
+    return g_string_free (text, FALSE);
+  }
   given = describe_caps (possible);
   accepted = describe_caps (all);
   if (find_unknown_format (all))

@@ -172,19 +172,36 @@ query_upstream (GstCudaFilter *self, GstCaps *filter)
   return caps;
 }
 
-/* Called at the beginning of a stream without caps. If upstream and this
- * element have no caps in common, this element says why before the source ends
- * the stream with GStreamer's own error. Upstream is asked twice, because only
- * an answer to a query with a filter is exact: without one, many elements offer
- * any memory. */
+/* Whether the next element accepts no caps. It or an element behind it is the
+ * cause. */
+static gboolean
+is_downstream_blocked (GstCudaFilter *self)
+{
+  GstCaps *accepted =
+      gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SRC_PAD (self), NULL);
+  gboolean is_blocked = gst_caps_is_empty (accepted);
+
+  gst_caps_unref (accepted);
+  return is_blocked;
+}
+
+/* Called at the beginning and at the end of a stream without caps. If upstream
+ * and this element have no caps in common, this element says why: at the
+ * beginning, before the source ends the stream with GStreamer's own error. An
+ * appsrc knows its caps only later. At the beginning, an element behind this
+ * one may still say why it accepts nothing. Upstream is asked twice, because
+ * only an answer to a query with a filter is exact: without one, many elements
+ * offer any memory. */
 static void
-explain_missing_caps (GstCudaFilter *self)
+explain_missing_caps (GstCudaFilter *self, gboolean is_end)
 {
   GstCaps *all = query_upstream (self, NULL);
   GstCaps *ours = gst_pad_query_caps (GST_BASE_TRANSFORM_SINK_PAD (self), all);
   GstCaps *common = query_upstream (self, ours);
 
-  if (gst_caps_is_empty (common))
+  if (gst_caps_is_empty (common) && !is_end && is_downstream_blocked (self))
+    gst_cuda_filter_check_upstream (self);
+  else if (gst_caps_is_empty (common))
     gst_cuda_filter_explain (
         self, gst_caps_is_empty (all) ? GST_CAPS_ANY : all);
   gst_caps_unref (common);
@@ -287,9 +304,10 @@ gst_cuda_filter_sink_event (GstBaseTransform *trans, GstEvent *event)
   GstCaps *caps = NULL;
   gboolean ok;
 
-  if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START
+  if ((GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START
+          || GST_EVENT_TYPE (event) == GST_EVENT_EOS)
       && !gst_pad_has_current_caps (trans->sinkpad))
-    explain_missing_caps (self);
+    explain_missing_caps (self, GST_EVENT_TYPE (event) == GST_EVENT_EOS);
   if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
     gst_event_parse_caps (event, &caps);
     gst_caps_ref (caps);

@@ -91,6 +91,10 @@ check_first_error (const TestError *row)
 
 TEST_ROWS (first_error, check_first_error)
 
+#define APP \
+  "appsrc name=feed format=time num-buffers=1 caps=video/x-raw,format=I420," \
+  "width=64,height=48,framerate=1/1 ! "
+
 static const TestError forgotten_elements[] = {
   { "videotestsrc ! queue name=before ! cudafilter kernel=convert ! fakesink",
       "before sends|" UPLOAD },
@@ -116,11 +120,21 @@ static const TestError forgotten_elements[] = {
   { "videotestsrc ! vkgdrupload ! cudafilter ! queue name=after ! videoscale ! "
     "pngenc ! fakesink",
       "after accepts|" DOWNLOAD },
+  /* upstream knows its caps only when the first buffer comes */
+  { APP "queue ! capsfilter name=before ! cudafilter ! fakesink",
+      "before sends|" UPLOAD },
+  { APP "videoconvert name=before ! cudafilter ! fakesink",
+      "before sends|" UPLOAD },
 };
 
 TEST_ROWS (forgotten_elements, test_check_error)
 
 #define SOURCE "videotestsrc num-buffers=3 ! video/x-raw,width=64,height=48 ! "
+
+#define FIELDS "video/x-raw(format:Interlaced),interlace-mode=alternate"
+#define FIELDS_ON_DEVICE "video/x-raw(memory:VkgdrMemory,format:Interlaced)"
+#define OVERLAY \
+  "video/x-raw(memory:SystemMemory,meta:GstVideoOverlayComposition)"
 
 /* Elements whose caps allow any memory, and that give that of their input. What
  * GStreamer negotiates is not ended by a diagnosis. */
@@ -132,6 +146,12 @@ static const gchar *const any_memory[] = {
          "videocrop left=4 ! cudafilter ! vkgdrdownload",
   SOURCE "vkgdrupload ! aspectratiocrop ! cudafilter ! vkgdrdownload",
   SOURCE "vkgdrupload ! cudafilter ! vkgdrdownload ! aspectratiocrop",
+  /* before upstream knows its caps, with features besides that of the memory */
+  "appsrc num-buffers=0 ! videocrop ! vkgdrupload ! " FIELDS_ON_DEVICE,
+  "appsrc num-buffers=0 ! vkgdrupload ! cudafilter ! " FIELDS_ON_DEVICE,
+  "appsrc num-buffers=0 ! vkgdrupload ! cudafilter ! vkgdrdownload ! " FIELDS,
+  "appsrc num-buffers=0 ! videocrop ! vkgdrdownload ! " OVERLAY,
+  "appsrc num-buffers=0 ! vkgdrupload ! cudafilter ! vkgdrdownload ! " OVERLAY,
 };
 
 static void
@@ -157,9 +177,6 @@ static const gchar *const muxers[] = {
 
 TEST_ROWS (muxers, check_plays)
 
-#define APP \
-  "appsrc name=feed format=time num-buffers=1 caps=video/x-raw,format=I420," \
-  "width=64,height=48,framerate=1/1 ! "
 #define DECODER SOURCE "theoraenc ! theoradec ! "
 #define WRONG_KERNEL "vkgdrupload ! " SAMPLES " ! vkgdrdownload"
 #define BYTES "rawvideoparse ! vkgdrupload ! cudafilter ! vkgdrdownload"
@@ -173,6 +190,13 @@ static const TestError one_error[] = {
   { "audiotestsrc ! vkgdrupload ! cudafilter ! vkgdrdownload",
       "copy works on video only" },
   { APP "vkgdrupload ! vkgdrdownload ! cudafilter", UPLOAD },
+  { APP "vkgdrupload ! cudafilter ! capsfilter caps=video/x-raw", DOWNLOAD },
+  /* The last element knows the cause. */
+  { APP "vkgdrupload ! cudafilter ! vkgdrdownload name=before ! cudafilter",
+      "before sends|" UPLOAD },
+  { APP "vkgdrupload ! cudafilter ! vkgdrupload ! queue ! capsfilter "
+        "caps=video/x-raw",
+      "does not accept GPU memory: put vkgdrdownload" },
   { APP "vkgdrupload ! vkgdrdownload ! capsfilter caps=video/x-raw,width=32",
       "does not accept these frames|videoconvert" },
   { APP "vkgdrupload ! cudafilter ! vkgdrdownload ! video/x-raw,width=32",

@@ -155,6 +155,45 @@ TEST (each_failing_element_posts)
   gst_element_set_state (pipeline, GST_STATE_NULL);
 }
 
+/* "This element posts an error, or keeps silent." */
+static const struct {
+  const gchar *name, *text;
+  gboolean is_about_caps, is_posted;
+} posts[] = {
+  { "a", "the device fails", FALSE, TRUE },
+  { "c", "the window is full", FALSE, TRUE },
+  { "a", "the device fails", FALSE, FALSE },
+  { "d", "caps of this stream", TRUE, TRUE },
+  { "b", "caps of another stream", TRUE, TRUE },
+  /* d and b are behind c and a. */
+  { "c", "nothing is accepted", TRUE, FALSE },
+  { "a", "nothing is accepted", TRUE, FALSE },
+  { "b", "the first caps in other words", TRUE, FALSE },
+  { "b", "its device fails", FALSE, TRUE },
+};
+
+/* Two streams that fail at the same time: each says why, once. */
+TEST (each_stream_posts_once)
+{
+  g_autoptr (GstElement) pipeline =
+      test_launch ("vkgdrupload name=a ! vkgdrdownload name=b  vkgdrupload "
+                   "name=c ! queue ! vkgdrdownload name=d");
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (posts); i++) {
+    g_autoptr (GError) error = g_error_new_literal (GST_STREAM_ERROR,
+        posts[i].is_about_caps ? GST_STREAM_ERROR_WRONG_TYPE
+                               : GST_STREAM_ERROR_FAILED,
+        posts[i].text);
+    g_autoptr (GstMessage) message = NULL;
+
+    gst_vkgdr_element_post_error (test_find (pipeline, posts[i].name), error);
+    message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+    fail_unless_equals_int (message != NULL, posts[i].is_posted);
+  }
+}
+
 TEST (software_is_told)
 {
   g_autoptr (GstElement) pipeline = NULL;

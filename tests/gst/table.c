@@ -161,12 +161,31 @@ test_assert_same (GByteArray *got, GByteArray *expected)
 
 /* --- errors and queries -------------------------------------------------- */
 
+/* An appsrc sends its caps with its first buffer, which it takes from PAUSED
+ * on.
+ */
+static void
+feed (GstElement *pipeline)
+{
+  g_autoptr (GstElement) source =
+      gst_bin_get_by_name (GST_BIN (pipeline), "feed");
+  g_autoptr (GstBuffer) buffer = gst_buffer_new_allocate (NULL, 4608, NULL);
+  GstFlowReturn flow;
+
+  if (!source)
+    return;
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  g_signal_emit_by_name (source, "push-buffer", buffer, &flow);
+}
+
 void
 test_check_error (const TestError *row)
 {
   g_autoptr (GstElement) pipeline = test_launch ("%s", row->pipeline);
-  g_autoptr (GError) error = test_play_error_with (pipeline, row->parts);
+  g_autoptr (GError) error = NULL;
 
+  feed (pipeline);
+  error = test_play_error_with (pipeline, row->parts);
   if (row->domain)
     fail_unless (g_error_matches (error, row->domain (), row->code),
         "%s, %d: %s", g_quark_to_string (error->domain), error->code,
@@ -183,19 +202,6 @@ is_ours (GstMessage *message)
              gst_plugin_feature_get_plugin_name (GST_PLUGIN_FEATURE (factory)),
              "vkgdr")
          == 0;
-}
-
-/* An appsrc sends its caps with its first buffer. */
-static void
-feed (GstElement *pipeline)
-{
-  g_autoptr (GstElement) source =
-      gst_bin_get_by_name (GST_BIN (pipeline), "feed");
-  g_autoptr (GstBuffer) buffer = gst_buffer_new_allocate (NULL, 4608, NULL);
-  GstFlowReturn flow;
-
-  if (source)
-    g_signal_emit_by_name (source, "push-buffer", buffer, &flow);
 }
 
 /* A sink that does not get to PLAYING posts no EOS. */
@@ -222,8 +228,8 @@ test_check_one_error (const TestError *row)
   gst_pipeline_set_auto_flush_bus (GST_PIPELINE (pipeline), FALSE);
   test_add_probe (pipeline, "sink", "sink", GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
       post_end, pipeline);
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
   feed (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
   while ((message = gst_bus_timed_pop_filtered (
               bus, patience, GST_MESSAGE_ERROR | GST_MESSAGE_APPLICATION))) {
     if (patience > 0

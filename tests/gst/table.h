@@ -50,7 +50,8 @@ void test_check_flow (const TestFlow *row);
 /* For `byte`: the output may have any bytes. */
 guint8 test_any_byte (const guint8 *in, gsize i);
 
-/* "This pipeline fails with this error." Other errors may come before. */
+/* "This pipeline fails with this error." Other errors may come before. An
+ * appsrc that is named "feed" gets a buffer. */
 typedef struct {
   const gchar *pipeline;   /* as for gst-launch-1.0 */
   const gchar *parts;      /* parts of the message, separated by "|" */

@@ -26,26 +26,27 @@
  * Since: 0.1
  */
 
-/* --- the last error --------------------------------------------------------
- */
+/* --- what elements have posted -------------------------------------------- */
 
-/* The last error of a pipeline, and the elements that have posted it. */
+/* The last error of an element. A pipeline has a list of them, the oldest one
+ * first. */
 typedef struct {
+  gconstpointer element; /* only compared */
+  gchar *name;           /* of the element */
   gchar *text;
   GWeakRef refuser;     /* the element, if the error is about refused caps */
-  GPtrArray *names;     /* of gchar *: the elements, the first one first */
   guint32 state_cookie; /* of the pipeline: its state change */
-} LastError;
+} PostedError;
 
 static void
-last_error_free (gpointer user_data)
+posted_error_free (gpointer user_data)
 {
-  LastError *last = user_data;
+  PostedError *posted = user_data;
 
-  g_free (last->text);
-  g_weak_ref_clear (&last->refuser);
-  g_ptr_array_unref (last->names);
-  g_free (last);
+  g_free (posted->name);
+  g_free (posted->text);
+  g_weak_ref_clear (&posted->refuser);
+  g_free (posted);
 }
 
 static gboolean
@@ -54,22 +55,18 @@ is_about_caps (const GError *error)
   return g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE);
 }
 
-static LastError *
-last_error_new (GstElement *element, const GError *error, guint32 state_cookie)
+static PostedError *
+posted_error_new (
+    GstElement *element, const GError *error, guint32 state_cookie)
 {
-  LastError *last = g_new0 (LastError, 1);
+  PostedError *posted = g_new0 (PostedError, 1);
 
-  last->text = g_strdup (error->message);
-  g_weak_ref_init (&last->refuser, is_about_caps (error) ? element : NULL);
-  last->state_cookie = state_cookie;
-  last->names = g_ptr_array_new_with_free_func (g_free);
-  return last;
-}
-
-static GQuark
-last_error_quark (void)
-{
-  return g_quark_from_static_string ("gst-vkgdr-last-error");
+  posted->element = element;
+  posted->name = gst_object_get_name (GST_OBJECT (element));
+  posted->text = g_strdup (error->message);
+  g_weak_ref_init (&posted->refuser, is_about_caps (error) ? element : NULL);
+  posted->state_cookie = state_cookie;
+  return posted;
 }
 
 /* Returns the pipeline of the element, or the outermost of its parents. The
@@ -86,47 +83,131 @@ get_top (GstElement *element)
   return GST_ELEMENT (top);
 }
 
-static LastError *
-get_last_error_locked (GstElement *top)
+/* Returns the list of @top, which owns it. */
+static GPtrArray *
+get_posted_locked (GstElement *top)
 {
-  return g_object_get_qdata (G_OBJECT (top), last_error_quark ());
+  static const gchar key[] = "gst-vkgdr-posted-errors";
+  GPtrArray *list = g_object_get_data (G_OBJECT (top), key);
+
+  if (!list) {
+    list = g_ptr_array_new_with_free_func (posted_error_free);
+    g_object_set_data_full (
+        G_OBJECT (top), key, list, (GDestroyNotify) g_ptr_array_unref);
+  }
+  return list;
 }
 
-static gboolean
-has_posted (const LastError *last, const gchar *name)
+/* Removes the last error of @element, and if @with_earlier, those from before
+ * the pipeline's state change. */
+static void
+forget_locked (GstElement *top, GstElement *element, gboolean with_earlier)
 {
-  return g_ptr_array_find_with_equal_func (
-      last->names, name, g_str_equal, NULL);
+  GPtrArray *list = get_posted_locked (top);
+  guint i = list->len;
+
+  while (i-- > 0) {
+    const PostedError *posted = g_ptr_array_index (list, i);
+
+    if (posted->element == element
+        || (with_earlier && posted->state_cookie != top->state_cookie))
+      g_ptr_array_remove_index (list, i);
+  }
+}
+
+/* Returns the first error with this text, of @element or of any other one; NULL
+ * if there is none. */
+static const PostedError *
+find_posted_locked (GstElement *top, const gchar *text, GstElement *element)
+{
+  const GPtrArray *list = get_posted_locked (top);
+  guint i;
+
+  for (i = 0; i < list->len; i++) {
+    const PostedError *posted = g_ptr_array_index (list, i);
+
+    if (g_str_equal (posted->text, text)
+        && (!element || posted->element == element))
+      return posted;
+  }
+  return NULL;
 }
 
 /* Notes that @element posts @error. Returns FALSE if it was the last error of
- * the pipeline, and the element has posted it already. Sets *@other (transfer
- * full) to the first element that has posted it, or NULL. */
+ * the element. Sets *@other (transfer full) to the first element that has
+ * posted it, or NULL. */
 static gboolean
 note_error (GstElement *element, const GError *error, gchar **other)
 {
   GstElement *top = get_top (element);
-  gchar *name = gst_object_get_name (GST_OBJECT (element));
+  const PostedError *first;
   gboolean is_new;
-  LastError *last;
 
   GST_OBJECT_LOCK (top);
-  last = get_last_error_locked (top);
-  if (!last || !g_str_equal (last->text, error->message)) {
-    last = last_error_new (element, error, top->state_cookie);
-    g_object_set_qdata_full (
-        G_OBJECT (top), last_error_quark (), last, last_error_free);
+  is_new = !find_posted_locked (top, error->message, element);
+  first = is_new ? find_posted_locked (top, error->message, NULL) : NULL;
+  *other = first ? g_strdup (first->name) : NULL;
+  if (is_new) {
+    forget_locked (top, element, FALSE);
+    g_ptr_array_add (get_posted_locked (top),
+        posted_error_new (element, error, top->state_cookie));
   }
-  is_new = !has_posted (last, name);
-  *other = is_new && last->names->len > 0
-               ? g_strdup (g_ptr_array_index (last->names, 0))
-               : NULL;
-  if (is_new)
-    g_ptr_array_add (last->names, g_steal_pointer (&name));
   GST_OBJECT_UNLOCK (top);
-  g_free (name);
   gst_object_unref (top);
   return is_new;
+}
+
+/* Whether an element of the pipeline has posted this error. */
+static gboolean
+is_noted (GstElement *element, const gchar *text)
+{
+  GstElement *top = get_top (element);
+  gboolean is_noted;
+
+  GST_OBJECT_LOCK (top);
+  is_noted = find_posted_locked (top, text, NULL) != NULL;
+  GST_OBJECT_UNLOCK (top);
+  gst_object_unref (top);
+  return is_noted;
+}
+
+/**
+ * gst_vkgdr_element_forget_error:
+ * @element: an element
+ *
+ * Makes gst_vkgdr_element_post_error() post the next error of @element even if
+ * it equals the last one. An element that calls gst_vkgdr_element_post_error()
+ * calls this at a %GST_EVENT_FLUSH_STOP. #GstVkgdrBaseTransform does so.
+ *
+ * Thread-safe.
+ *
+ * Since: 0.3
+ */
+void
+gst_vkgdr_element_forget_error (GstElement *element)
+{
+  GstElement *top;
+
+  g_return_if_fail (GST_IS_ELEMENT (element));
+
+  top = get_top (element);
+  GST_OBJECT_LOCK (top);
+  forget_locked (top, element, FALSE);
+  GST_OBJECT_UNLOCK (top);
+  gst_object_unref (top);
+}
+
+/* Called when the element starts. What another element has posted in this start
+ * of the pipeline stays. */
+static void
+forget_earlier_errors (GstElement *element)
+{
+  GstElement *top = get_top (element);
+
+  GST_OBJECT_LOCK (top);
+  forget_locked (top, element, TRUE);
+  GST_OBJECT_UNLOCK (top);
+  gst_object_unref (top);
 }
 
 /* --- refused caps --------------------------------------------------------
@@ -179,92 +260,41 @@ leads_to (GstElement *element, GstElement *target)
   return self.is_found;
 }
 
-/* Whether another element of the same stream has said why it refuses caps. */
+/* Returns the elements that have said why they refuse caps. */
+static GList *
+list_refusers (GstElement *element)
+{
+  GstElement *top = get_top (element), *refuser;
+  GList *refusers = NULL;
+  GPtrArray *list;
+  guint i;
+
+  GST_OBJECT_LOCK (top);
+  list = get_posted_locked (top);
+  for (i = 0; i < list->len; i++) {
+    PostedError *posted = g_ptr_array_index (list, i);
+
+    refuser = g_weak_ref_get (&posted->refuser);
+    if (refuser)
+      refusers = g_list_prepend (refusers, refuser);
+  }
+  GST_OBJECT_UNLOCK (top);
+  gst_object_unref (top);
+  return refusers;
+}
+
+/* Whether an element of the same stream has said why it refuses caps. */
 static gboolean
 is_explained (GstElement *element)
 {
-  GstElement *top = get_top (element), *refuser = NULL;
-  LastError *last;
-  gboolean is_explained;
+  GList *refusers = list_refusers (element), *l;
+  gboolean is_explained = FALSE;
 
-  GST_OBJECT_LOCK (top);
-  last = get_last_error_locked (top);
-  if (last)
-    refuser = g_weak_ref_get (&last->refuser);
-  GST_OBJECT_UNLOCK (top);
-  is_explained =
-      refuser && refuser != element
-      && (leads_to (element, refuser) || leads_to (refuser, element));
-  gst_clear_object (&refuser);
-  gst_object_unref (top);
+  for (l = refusers; l && !is_explained; l = l->next)
+    is_explained = l->data == element || leads_to (element, l->data)
+                   || leads_to (l->data, element);
+  g_list_free_full (refusers, gst_object_unref);
   return is_explained;
-}
-
-/* Whether an element of the pipeline has posted this error. */
-static gboolean
-is_noted (GstElement *element, const gchar *text)
-{
-  GstElement *top = get_top (element);
-  const LastError *last;
-  gboolean is_noted;
-
-  GST_OBJECT_LOCK (top);
-  last = get_last_error_locked (top);
-  is_noted = last && g_str_equal (last->text, text);
-  GST_OBJECT_UNLOCK (top);
-  gst_object_unref (top);
-  return is_noted;
-}
-
-/**
- * gst_vkgdr_element_forget_error:
- * @element: an element
- *
- * Makes gst_vkgdr_element_post_error() post the next error of the pipeline of
- * @element even if it equals the last one. An element that calls
- * gst_vkgdr_element_post_error() calls this at a %GST_EVENT_FLUSH_STOP.
- * #GstVkgdrBaseTransform does so.
- *
- * Thread-safe.
- *
- * Since: 0.3
- */
-void
-gst_vkgdr_element_forget_error (GstElement *element)
-{
-  GstElement *top;
-  LastError *last;
-
-  g_return_if_fail (GST_IS_ELEMENT (element));
-
-  top = get_top (element);
-  GST_OBJECT_LOCK (top);
-  last = g_object_steal_qdata (G_OBJECT (top), last_error_quark ());
-  GST_OBJECT_UNLOCK (top);
-  g_clear_pointer (&last, last_error_free);
-  gst_object_unref (top);
-}
-
-/* Called when the element starts. What another element has posted in this start
- * of the pipeline stays. */
-static void
-forget_earlier_error (GstElement *element)
-{
-  GstElement *top = get_top (element);
-  gchar *name = gst_object_get_name (GST_OBJECT (element));
-  const LastError *last;
-  gboolean is_earlier;
-
-  GST_OBJECT_LOCK (top);
-  last = get_last_error_locked (top);
-  is_earlier =
-      last
-      && (last->state_cookie != top->state_cookie || has_posted (last, name));
-  GST_OBJECT_UNLOCK (top);
-  if (is_earlier)
-    gst_vkgdr_element_forget_error (element);
-  g_free (name);
-  gst_object_unref (top);
 }
 
 /* --- the element's pointer ------------------------------------------------ */
@@ -328,7 +358,7 @@ gst_vkgdr_element_ensure_context (
   g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
   g_return_val_if_fail (context != NULL, FALSE);
 
-  forget_earlier_error (element);
+  forget_earlier_errors (element);
   /* A query, a message or another thread may set a context in the meantime. The
    * first one is used, if it belongs to the device. */
   do {
@@ -502,12 +532,12 @@ get_gst_error (const GError *error, GQuark *domain, gint *code)
  * %GST_FLOW_ERROR must have posted an error.
  *
  * If the kernel of another element has failed, that element posts its error
- * first. If another element has posted the last error of the pipeline, and it
- * has the same text, the message names that element: if the device fails, all
- * elements get the same error. An element does not repeat the last error, and
- * if caps are refused (%GST_STREAM_ERROR_WRONG_TYPE), only one element says
- * why, until the pipeline or the element starts again, or an element is
- * flushed.
+ * first. If the last error of another element of the pipeline has the same
+ * text, the message names that element: if the device fails, all
+ * elements get the same error. An element does not repeat its last error, and
+ * if caps are refused (%GST_STREAM_ERROR_WRONG_TYPE), only one element of a
+ * stream says why, once, until the pipeline or that element starts again, or
+ * the element is flushed.
  *
  * Thread-safe.
  *
