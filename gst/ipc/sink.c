@@ -100,17 +100,6 @@ leaky_get_type (void)
   return type;
 }
 
-vkgdr_server *
-gst_vkgdr_ipc_sink_ref_server (GstVkgdrIpcSink *self)
-{
-  vkgdr_server *server;
-
-  GST_OBJECT_LOCK (self);
-  server = self->server ? vkgdr_server_ref (self->server) : NULL;
-  GST_OBJECT_UNLOCK (self);
-  return server;
-}
-
 /* --- allocation ---------------------------------------------------------- */
 
 /* The memory of this pool can be exported, because the pool has allocations of
@@ -187,57 +176,12 @@ gst_vkgdr_ipc_sink_set_context (GstElement *element, GstContext *context)
 
 /* --- start and stop ------------------------------------------------------ */
 
-static vkgdr_server *
-new_server (GstVkgdrIpcSink *self, GError **error)
-{
-  vkgdr_server_params params = { .path = NULL };
-  gchar *path =
-      gst_vkgdr_ipc_endpoint_get_address (&self->endpoint, &params.peers);
-  vkgdr_server *server;
-
-  GST_OBJECT_LOCK (self);
-  params.is_leaky = self->leaky == GST_VKGDR_IPC_LEAKY_DOWNSTREAM;
-  params.max_buffers = self->max_buffers;
-  params.waits_for_client = self->wait_for_connection;
-  GST_OBJECT_UNLOCK (self);
-  /* In the same pipeline, the client's sink gets no frame before this element
-   * plays. So this element must not wait for a preroll. */
-  if (params.waits_for_client)
-    gst_base_sink_set_async_enabled (GST_BASE_SINK (self), FALSE);
-  GST_OBJECT_LOCK (self);
-  self->frames = self->frames_copied = self->bytes_copied = 0;
-  GST_OBJECT_UNLOCK (self);
-  params.path = path;
-  server = vkgdr_server_new (&params);
-  if (!server)
-    gst_vkgdr_ipc_take_error (error, G_IO_ERROR_FAILED);
-  g_free (path);
-  return server;
-}
-
-/* The server may still send frames while it ends. */
-static void
-close_server (GstVkgdrIpcSink *self)
-{
-  vkgdr_server *server = gst_vkgdr_ipc_sink_ref_server (self);
-
-  if (!server)
-    return;
-  vkgdr_server_close (server);
-  GST_OBJECT_LOCK (self);
-  vkgdr_server_get_figures (server, &self->last_figures);
-  vkgdr_server_unref (self->server);
-  self->server = NULL;
-  GST_OBJECT_UNLOCK (self);
-  vkgdr_server_unref (server);
-}
-
 static void
 stop (GstVkgdrIpcSink *self)
 {
   guint scope;
 
-  close_server (self);
+  gst_vkgdr_ipc_sink_close_server (self);
   for (scope = 0; scope < GST_VKGDR_IPC_N_SCOPES; scope++)
     gst_clear_tag_list (&self->tags[scope]);
   g_clear_pointer (&self->copier, gst_vkgdr_ipc_copier_free);
@@ -247,19 +191,9 @@ stop (GstVkgdrIpcSink *self)
 static gboolean
 open_all (GstVkgdrIpcSink *self, GError **error)
 {
-  vkgdr_server *server;
-
   self->copier = gst_vkgdr_ipc_copier_new (
       gst_vkgdr_ipc_endpoint_get_context (&self->endpoint), TRUE, error);
-  if (!self->copier)
-    return FALSE;
-  server = new_server (self, error);
-  if (!server)
-    return FALSE;
-  GST_OBJECT_LOCK (self);
-  self->server = server;
-  GST_OBJECT_UNLOCK (self);
-  return TRUE;
+  return self->copier && gst_vkgdr_ipc_sink_open_server (self, error);
 }
 
 static gboolean

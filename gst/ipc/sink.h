@@ -2,9 +2,9 @@
  *
  * ipc/sink.h: declarations for the files of vkgdripcsink
  *
- * sink.c has the class, the properties, start and stop. sink-events.c says what
- * the stream is, and sink-frames.c sends the buffers. The server of libvkgdr
- * knows the clients.
+ * sink.c has the class, the properties, start and stop. sink-server.c opens the
+ * server of libvkgdr, which knows the clients. sink-events.c says what the
+ * stream is, and sink-frames.c sends the buffers.
  */
 
 #ifndef __GST_VKGDR_IPC_SINK_H__
@@ -46,7 +46,7 @@ struct _GstVkgdrIpcSink {
   GstVkgdrAccess access;
 
   /* Exist between start and stop. The server is protected by the object lock;
-   * see ref_server (). */
+   * see gst_vkgdr_ipc_sink_ref_server (). */
   vkgdr_server *server;
   GstVkgdrIpcCopier *copier;
   /* All tags of the stream, for each scope. NULL before the first ones. */
@@ -63,7 +63,12 @@ struct _GstVkgdrIpcSink {
   vkgdr_server_figures last_figures; /* of the last server */
 };
 
-/* --- sink.c --- */
+/* --- sink-server.c --- */
+
+gboolean gst_vkgdr_ipc_sink_open_server (GstVkgdrIpcSink *self, GError **error);
+
+/* Does nothing if there is no server. */
+void gst_vkgdr_ipc_sink_close_server (GstVkgdrIpcSink *self);
 
 /* Returns a reference, or NULL if the element is stopped. Events and unlock
  * come at any time, also while the element stops. */

@@ -172,3 +172,11 @@ gst_vkgdr_ipc_src_disconnect (GstVkgdrIpcSrc *self)
   GST_OBJECT_UNLOCK (self);
   vkgdr_frames_close (frames);
 }
+
+gboolean
+gst_vkgdr_ipc_src_set_invalid (GError **error, const gchar *what)
+{
+  g_set_error (error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
+      "the server has sent %s that this client cannot use", what);
+  return FALSE;
+}

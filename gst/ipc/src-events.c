@@ -13,14 +13,6 @@
 #include "ipc/tags.h"
 #include "ipc/text.h"
 
-gboolean
-gst_vkgdr_ipc_src_set_invalid (GError **error, const gchar *what)
-{
-  g_set_error (error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
-      "the server has sent %s that this client cannot use", what);
-  return FALSE;
-}
-
 /* Returns the server's caps with @feature; NULL stands for system memory. Of
  * the server's features, that of single fields stays: the others are memories,
  * or metas that may not be sent. */

@@ -78,15 +78,15 @@ void gst_vkgdr_ipc_src_set_unlocked (
 
 void gst_vkgdr_ipc_src_disconnect (GstVkgdrIpcSrc *self);
 
+/* Sets the error for a message whose content is not valid. Returns FALSE. */
+gboolean gst_vkgdr_ipc_src_set_invalid (GError **error, const gchar *what);
+
 /* --- src-events.c --- */
 
 /* Applies what changed before @frame (nullable). A segment needs a frame:
  * without one, it is applied later. */
 GstFlowReturn gst_vkgdr_ipc_src_apply_changes (
     GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame, GError **error);
-
-/* Sets the error for a message whose content is not valid. Returns FALSE. */
-gboolean gst_vkgdr_ipc_src_set_invalid (GError **error, const gchar *what);
 
 /* --- src-times.c --- */
 
