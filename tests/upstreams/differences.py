@@ -33,10 +33,6 @@ DIFFERENCES = [
     Row("debugqroverlay", "around",
         "It attaches its picture as a GstVideoOverlayCompositionMeta in memory that is not the "
         "system's.", "1.22"),
-    Row("dvdspu", "around filter",
-        "It draws into system memory alone. In other memory it attaches its picture, unless the "
-        "allocation query has an answer without GstVideoOverlayCompositionMeta. cudafilter "
-        "gives the answer of the sink, and appsink and fakesink do not offer it.", "1.28"),
     Row("textoverlay timeoverlay qroverlay overlaycomposition", "around",
         "In memory that is not the system's it attaches its text or picture as a "
         "GstVideoOverlayCompositionMeta, which the caps say, and does not draw it."),
