@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Is included before each source of a wheel. From 2.34 on, glibc has functions of libdl and
- * libpthread in libc, under new versions of their symbols, and from 2.33 on fstat() and its
- * like. The old symbols are there, too. With these, a wheel that was linked with a new glibc runs
- * with the old one of RHEL 8 or Ubuntu 20.04.
+ * libpthread in libc, under new versions of their symbols, from 2.33 on fstat() and its like,
+ * and from 2.38 on functions that read numbers of C23. The old symbols are there, too. With
+ * these, a wheel that was linked with a new glibc runs with the old one of RHEL 8 or Ubuntu
+ * 20.04.
  */
 #pragma once
 
@@ -11,11 +12,13 @@
 #define OLD_GLIBC "GLIBC_2.2.5"
 #define OLD_GLIBC_CLOCK "GLIBC_2.3.3"
 #define OLD_GLIBC_NAMES "GLIBC_2.12"
+#define OLD_GLIBC_SCANF "GLIBC_2.7"
 #define OLD_STAT_VERSION 1
 #elif defined __aarch64__
 #define OLD_GLIBC "GLIBC_2.17"
 #define OLD_GLIBC_CLOCK OLD_GLIBC
 #define OLD_GLIBC_NAMES OLD_GLIBC
+#define OLD_GLIBC_SCANF OLD_GLIBC
 #define OLD_STAT_VERSION 0
 #endif
 
@@ -36,6 +39,10 @@ OLD_SYMBOL (pthread_join, OLD_GLIBC);
 OLD_SYMBOL (pthread_once, OLD_GLIBC);
 OLD_SYMBOL (pthread_setname_np, OLD_GLIBC_NAMES);
 OLD_SYMBOL (pthread_sigmask, OLD_GLIBC);
+
+/* What new headers make of fscanf() and strtoull(). */
+__asm__ (".symver __isoc23_fscanf, __isoc99_fscanf@" OLD_GLIBC_SCANF);
+__asm__ (".symver __isoc23_strtoull, strtoull@" OLD_GLIBC);
 
 int __xstat (int version, const char *path, struct stat *status);
 int __lxstat (int version, const char *path, struct stat *status);
