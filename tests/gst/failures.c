@@ -164,7 +164,7 @@ static const Variant variants[] = {
   { "buffers=1" TEST_FOREIGN, "vkgdrupload ! fakesink", 512, 6 },
   { "buffers=2", "vkgdrupload ! vkgdrtensor width=8 height=8 ! fakesink", 512,
       6 },
-  { "buffers=2", "vkgdripcsink socket-path=SOCKET", 512, 6 },
+  { "buffers=2", "vkgdripcsink socket-path=\"SOCKET\"", 512, 6 },
 };
 
 #define N_FILTERS 3

@@ -254,7 +254,7 @@ TEST (their_sink_for_other_processes)
   g_autoptr (GstElement) pipeline =
       test_launch ("videotestsrc num-buffers=8 ! "
                    "video/x-raw,format=NV12,width=640,height=48 ! "
-                   "vkgdrupload ! cudaipcsink address=%s/frames",
+                   "vkgdrupload ! cudaipcsink address=\"%s/frames\"",
           folder);
 
   test_play (pipeline);
