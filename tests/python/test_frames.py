@@ -64,7 +64,7 @@ class FramesTest(support.TestCase):
     def send(self, server: vkgdr.FrameServer, number: int) -> None:
         buffer = server.acquire(10)
         for index, plane in enumerate(buffer.planes):
-            np.asarray(plane)[:] = number + index
+            np.asarray(plane)[:] = (number + index) % 256
         buffer.send(number)
 
     def wait_for_clients(self, server: vkgdr.FrameServer, number: int) -> None:
@@ -272,7 +272,7 @@ class FramesTest(support.TestCase):
 
     def test_threads_share_frames(self) -> None:
         server, frames = self.connect("GRAY8", max_buffers=8)
-        with concurrent.futures.ThreadPoolExecutor(3) as threads:
+        with concurrent.futures.ThreadPoolExecutor(3) as threads, server:
             counts = [threads.submit(lambda: sum(1 for _ in frames)) for _ in range(3)]
             for number in range(300):
                 self.send(server, number)
