@@ -240,7 +240,15 @@ gst_mini_object_make_writable (GstMiniObject *object)
   return result;
 }
 
-/* --- boxes with a reference count ----------------------------------------- */
+/* --- arrays and boxes with a reference count ------------------------------ */
+
+void
+g_ptr_array_unref (GPtrArray *array)
+{
+  release (array);
+  acquire (array);
+  REAL (GLIB, g_ptr_array_unref) (array);
+}
 
 static _Thread_local GDestroyNotify box_clear;
 
